@@ -1,0 +1,153 @@
+"""The course's house style, and one function for each figure that recurs.
+
+A figure is shown as SVG whose ink follows the page's light or dark mode, with a PNG on white beside it for places that hide SVG.
+Nothing here touches global matplotlib state, and every function returns the figure, so that a cell can assert what was drawn.
+"""
+
+import io
+import logging
+import re
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure as _MatplotlibFigure
+
+logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)  # "building the font cache" would land in a notebook's stderr
+
+INK = "#010203"  # stands for "the page's text colour" until the SVG is written
+COLOURS = ("#2b7bba", "#d1601f", "#1a9070", "#a35fc4", "#c2478a", "#8a7a1f", "#777777")  # at least 3:1 on white and on #121212
+DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (3, 3)), (0, (1, 3)))  # so that colour is never the only cue
+STYLE = {
+    **{name: INK for name in ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color", "legend.edgecolor", "patch.edgecolor")},
+    "svg.hashsalt": "sinpe",
+    "axes.prop_cycle": mpl.cycler(color=COLOURS, linestyle=DASHES),
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": False,
+    "font.size": 10,
+    "figure.dpi": 100,
+    "lines.linewidth": 1.8,
+    "legend.framealpha": 0,
+    "legend.frameon": False,
+    "image.interpolation": "nearest",
+}
+_DARK = (
+    "<style>@media (prefers-color-scheme: dark){"
+    f'[style*="fill: {INK}"]{{fill:#e6e6e6!important}}[style*="stroke: {INK}"]{{stroke:#e6e6e6!important}}}}</style>'
+)
+
+
+class Figure(_MatplotlibFigure):
+    """A matplotlib figure that shows itself in a notebook as SVG and PNG, the same bytes on every run."""
+
+    def svg(self):
+        with mpl.rc_context(STYLE):
+            out = io.StringIO()
+            self.savefig(out, format="svg", bbox_inches="tight", transparent=True, metadata={"Date": None})
+        text = out.getvalue()
+        return re.sub(r"(<svg[^>]*>)", lambda tag: tag.group(1) + _DARK, text[text.index("<svg") :], count=1)
+
+    def png(self):
+        out = io.BytesIO()
+        self.savefig(out, format="png", dpi=150, bbox_inches="tight", facecolor="white", metadata={"Software": None})
+        return out.getvalue()
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        import base64
+
+        return {"image/svg+xml": self.svg(), "image/png": base64.b64encode(self.png()).decode(), "text/plain": "figure"}
+
+
+@mpl.rc_context(STYLE)
+def new(width=5.6, height=3.2, rows=1, columns=1, **subplots):
+    """An empty figure in the house style (inches) and its axes (an array when there are several)."""
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure, figure.subplots(rows, columns, **subplots)
+
+
+@mpl.rc_context(STYLE)
+def heat_map(values, *, xlabel, ylabel, label=None, limits=None, colours="RdBu_r", extent=None, width=5.6, height=3.2, origin="upper"):
+    """A matrix as colours, first row on top. limits: (low, high), by default symmetric about zero for the diverging default map."""
+    values = np.asarray(values, float)
+    if limits is None:
+        largest = np.abs(values).max()
+        limits = (-largest, largest) if colours == "RdBu_r" else (values.min(), values.max())
+    figure, axis = new(width, height)
+    image = axis.imshow(values, cmap=colours, vmin=limits[0], vmax=limits[1], aspect="auto", extent=extent, origin=origin)
+    axis.set(xlabel=xlabel, ylabel=ylabel)
+    bar = figure.colorbar(image, ax=axis, pad=0.02)
+    bar.outline.set_visible(False)
+    if label:
+        bar.set_label(label)
+    return figure
+
+
+@mpl.rc_context(STYLE)
+def attention(weights, queries, keys, *, xlabel="key (read from)", ylabel="query (reads)", width=4.4, height=3.6):
+    """Attention weights as a labelled grid: row = query, column = key, darker = more."""
+    figure, axis = new(width, height)
+    image = axis.imshow(np.asarray(weights, float), cmap="Blues", vmin=0, vmax=1, aspect="auto")
+    axis.set_xticks(range(len(keys)), keys, rotation=45 if max(map(len, map(str, keys))) > 3 else 0, ha="right" if max(map(len, map(str, keys))) > 3 else "center")
+    axis.set_yticks(range(len(queries)), queries)
+    axis.set(xlabel=xlabel, ylabel=ylabel)
+    figure.colorbar(image, ax=axis, pad=0.02, label="attention weight").outline.set_visible(False)
+    return figure
+
+
+@mpl.rc_context(STYLE)
+def lines(x, series, *, xlabel, ylabel, xscale="linear", yscale="linear", level=None, ylim=None, markers=False, spread=None, width=5.6, height=3.2):
+    """Curves over a common x, told apart by colour and by dash.
+
+    x: shape (n,), or a dict with one array a curve; series: {name: shape (n,)}; spread: {name: (low, high)} drawn as bands;
+    level: a value to mark with a thin horizontal line. A single curve gets no legend.
+    """
+    figure, axis = new(width, height)
+    for number, (name, y) in enumerate(series.items()):
+        at = x[name] if isinstance(x, dict) else x
+        axis.plot(at, y, label=name, marker="osD^vPX"[number % 7] if markers else None, markersize=4)
+        if spread and name in spread:
+            axis.fill_between(at, *spread[name], alpha=0.18, color=COLOURS[number % len(COLOURS)], linewidth=0)
+    if level is not None:
+        axis.axhline(level, color="#777777", linewidth=0.8, linestyle="-", zorder=0)
+    axis.set(xlabel=xlabel, ylabel=ylabel, xscale=xscale, yscale=yscale)
+    if ylim:
+        axis.set_ylim(ylim)
+    if len(series) > 1:
+        axis.legend()
+    return figure
+
+
+@mpl.rc_context(STYLE)
+def bars(values, *, ylabel, xlabel="", level=None, yscale="linear", error=None, width=5.6, height=3.0):
+    """One bar a name: values {name: height}, error {name: half-width of the interval}; `level` marks a reference value."""
+    figure, axis = new(width, height)
+    names = list(values)
+    axis.bar(names, [values[name] for name in names], color=[COLOURS[i % len(COLOURS)] for i in range(len(names))], width=0.65,
+             yerr=None if error is None else [error[name] for name in names], ecolor=INK, capsize=4)  # fmt: skip
+    if level is not None:
+        axis.axhline(level, color="#777777", linewidth=1, linestyle="--")
+    axis.set(xlabel=xlabel, ylabel=ylabel, yscale=yscale)
+    return figure
+
+
+@mpl.rc_context(STYLE)
+def clocks(positions, inv_freq, *, width=5.6):
+    """Each code as clock hands: one row a position, one dial a frequency, the hand at angle position × frequency from the top."""
+    positions = list(positions)
+    figure, axes = new(width, width / len(inv_freq) * len(positions) * 1.12, len(positions), len(inv_freq), squeeze=False)
+    for row, position in zip(axes, positions, strict=True):
+        for column, (axis, w) in enumerate(zip(row, inv_freq, strict=True)):
+            angle = position * w
+            axis.add_patch(mpl.patches.Circle((0, 0), 1, fill=False, linewidth=0.8))
+            axis.plot([0, np.sin(angle)], [0, np.cos(angle)], color=COLOURS[column % len(COLOURS)], linestyle="-", marker="o", markevery=[1], markersize=4)
+            axis.set(xlim=(-1.15, 1.15), ylim=(-1.15, 1.15), aspect="equal", xticks=[], yticks=[])
+            for spine in axis.spines.values():
+                spine.set_visible(False)
+        row[0].set_ylabel(f"{position}", rotation=0, ha="right", va="center")
+    for column, w in enumerate(inv_freq):
+        axes[-1, column].set_xlabel(f"{2 * np.pi / w:,.0f}")
+    figure.supxlabel("wavelength (positions)", fontsize=10)
+    figure.supylabel("position", fontsize=10)
+    return figure

@@ -1,0 +1,230 @@
+"""The sinusoidal positional encoding and everything about it that can be proved. NumPy only.
+
+    PE(pos, 2i)     = sin(pos · ω_i)          ω_i = base^(−2i / d_model),   i = 0 … d_model/2 − 1
+    PE(pos, 2i + 1) = cos(pos · ω_i)
+
+Source: Vaswani et al. 2017, "Attention Is All You Need", §3.5, https://arxiv.org/abs/1706.03762
+"""
+
+import operator
+from decimal import Decimal, localcontext
+from functools import lru_cache
+
+import numpy as np
+
+LAYOUTS = ("interleaved", "concatenated")
+SPACINGS = ("paper", "tensor2tensor")
+_BLOCK = 1 << 14  # angles computed at a time, so that the temporaries stay in the cache
+_TINY = 2.0**-30  # below this, sin(e) = e and cos(e) = 1 to float64 rounding
+
+
+def inverse_frequencies(d_model, base=10_000.0, *, spacing="paper"):
+    """Angular frequencies ω_i = base^(−2i / d_model), in radians per position, fastest first.
+
+    spacing: "paper" divides the pair index by d_model/2; "tensor2tensor" by d_model/2 − 1, which is another
+        grid, not another order: its last frequency is exactly 1/base.
+    Returns float64 of shape (d_model // 2,), each value correctly rounded.
+    Raises ValueError for an odd or non-positive d_model, a base that is not positive and finite, an unknown spacing.
+    """
+    return _frequencies(_even_width("d_model", d_model), _positive("base", base), _one_of("spacing", spacing, SPACINGS))[0].copy()
+
+
+def wavelengths(d_model, base=10_000.0, *, spacing="paper"):
+    """Wavelengths 2π / ω_i in positions, shortest first; float64 of shape (d_model // 2,). Errors as in inverse_frequencies."""
+    return 2 * np.pi / inverse_frequencies(d_model, base, spacing=spacing)
+
+
+def sinusoidal_encoding(positions, d_model, base=10_000.0, *, layout="interleaved", spacing="paper", dtype=np.float64):
+    """Sinusoidal codes of the given positions, shape (\\*positions.shape, d_model).
+
+    positions: an integer scalar n means 0 … n − 1; a float or an array (0-d included) holds real positions, which
+        may be negative or fractional.
+    layout: "interleaved" puts each sine beside its cosine (the paper); "concatenated" puts all sines first.
+    dtype: float16, float32 or float64. Angles are carried to about twice float64 precision and rounded to dtype
+        once, at the end: the absolute error is at most half an ulp of 1 in that type (2.99e-8 in float32), for |position| up to 2^53.
+    The code of a position never depends on the other positions in the call.
+    Raises ValueError for positions that are not finite or not real, and as inverse_frequencies does.
+
+    >>> sinusoidal_encoding(2, 4).round(4)
+    array([[0.    , 1.    , 0.    , 1.    ],
+           [0.8415, 0.5403, 0.01  , 1.    ]])
+    """
+    d_model = _even_width("d_model", d_model)
+    base = _positive("base", base)
+    layout = _one_of("layout", layout, LAYOUTS)
+    spacing = _one_of("spacing", spacing, SPACINGS)
+    dtype = _float_dtype(dtype)
+    positions = _positions(positions)
+    out = np.empty((*positions.shape, d_model), dtype)
+    rows = out.reshape(-1, d_model)
+    sines, cosines = (rows[:, 0::2], rows[:, 1::2]) if layout == "interleaved" else np.split(rows, 2, axis=1)
+    for block, sin, cos in _sin_cos(positions.reshape(-1), d_model, base, spacing):
+        sines[block], cosines[block] = sin, cos
+    return out
+
+
+def sinusoidal_encoding_2d(height, width, d_model, base=10_000.0, *, layout="interleaved", spacing="paper", dtype=np.float64):
+    """Codes of a grid, shape (height, width, d_model): the first half of the features encodes the row, the second the column.
+
+    d_model must be divisible by 4, since each half is a sinusoidal encoding of its own. Other errors as in sinusoidal_encoding.
+    """
+    d_model = _even_width("d_model", d_model)
+    if d_model % 4:
+        raise ValueError(f"d_model must be divisible by 4 (rows and columns each need sine-cosine pairs), got {d_model}")
+    height, width = _count("height", height), _count("width", width)
+    options = {"layout": layout, "spacing": spacing, "dtype": dtype}
+    out = np.empty((height, width, d_model), _float_dtype(dtype))
+    out[..., : d_model // 2] = sinusoidal_encoding(height, d_model // 2, base, **options)[:, None]
+    out[..., d_model // 2 :] = sinusoidal_encoding(width, d_model // 2, base, **options)
+    return out
+
+
+def shift_matrix(offset, d_model, base=10_000.0, *, layout="interleaved"):
+    """The orthogonal matrix T_k with T_k @ PE(p) == PE(p + k) for every p; shape (d_model, d_model), float64.
+
+    In the interleaved layout it is block-diagonal with one rotation [[cos kω, sin kω], [−sin kω, cos kω]] a pair.
+    offset: any finite real k. Errors as in sinusoidal_encoding.
+    """
+    d_model, offset = _even_width("d_model", d_model), _positions(float_scalar("offset", offset))
+    _one_of("layout", layout, LAYOUTS)
+    _, sin, cos = next(_sin_cos(offset.reshape(1), d_model, _positive("base", base), "paper"))
+    pair = np.arange(d_model // 2)
+    even, odd = (2 * pair, 2 * pair + 1) if layout == "interleaved" else (pair, pair + d_model // 2)
+    matrix = np.zeros((d_model, d_model))
+    matrix[even, even] = matrix[odd, odd] = cos[0]
+    matrix[even, odd], matrix[odd, even] = sin[0], -sin[0]
+    return matrix
+
+
+def similarity(offsets, d_model, base=10_000.0):
+    """Normalised dot product of two codes that are `offsets` apart: κ(Δ) = (2/d_model) Σ_i cos(ω_i Δ), so κ(0) = 1.
+
+    offsets: a real number or an array of them (an integer scalar is one offset here). Returns float64 of the same shape.
+    Errors as in sinusoidal_encoding.
+    """
+    offsets = _positions(np.asarray(offsets))
+    out = np.empty(offsets.size)
+    for block, _, cos in _sin_cos(offsets.reshape(-1), _even_width("d_model", d_model), _positive("base", base), "paper"):
+        out[block] = cos.mean(axis=1)
+    return out.reshape(offsets.shape)[()]
+
+
+def float_scalar(name, value):
+    """`value` as a 0-d array, or ValueError if it is not a single real number."""
+    value = np.asarray(value)
+    if value.ndim:
+        raise ValueError(f"{name} must be a single number, got an array of shape {value.shape}")
+    return value
+
+
+@lru_cache(maxsize=64)
+def _frequencies(d_model, base, spacing):
+    """ω as an unevaluated sum of two float64 arrays: the correctly rounded value and the rest."""
+    pairs = d_model // 2
+    steps = pairs if spacing == "paper" else max(pairs - 1, 1)
+    with localcontext() as context:
+        context.prec = 50
+        log_base = Decimal(base).ln()
+        exact = [(-log_base * i / steps).exp() for i in range(pairs)]
+        high = np.array([float(w) for w in exact])
+        if not np.isfinite(high).all():
+            raise ValueError(f"base={base} gives frequencies beyond float64 at d_model={d_model}")
+        low = np.array([float(w - Decimal(h)) for w, h in zip(exact, high.tolist(), strict=True)])
+    high.flags.writeable = low.flags.writeable = False
+    return high, low
+
+
+def _sin_cos(positions, d_model, base, spacing):
+    """Yield (slice, sin, cos) over blocks of a flat array of positions; sin and cos have shape (block, d_model // 2).
+
+    At position 10^6 a float64 angle is off by 1e-10, enough to spoil the last rounding, so the part of
+    position × frequency that float64 drops is kept as `rest` and added by the angle-sum identities.
+    """
+    high, low = _frequencies(d_model, base, spacing)
+    if positions.size and np.abs(positions).max() > np.finfo(float).max / max(high[0], high[-1], 1):
+        raise ValueError(f"position {positions[np.abs(positions).argmax()]} times frequency {max(high[0], high[-1])} is beyond float64")
+    step = max(1, _BLOCK // len(high))
+    for start in range(0, len(positions), step):
+        block = slice(start, min(start + step, len(positions)))
+        p = positions[block, None]
+        angle = p * high
+        rest = _product_error(p, high, angle) + p * low
+        sin, cos = np.sin(angle), np.cos(angle)
+        sin, cos = sin + rest * cos, cos - rest * sin
+        large = np.abs(rest) > _TINY  # only beyond |angle| ≈ 10^7
+        if large.any():
+            a, e = angle[large], rest[large]
+            sin[large] = np.clip(np.sin(a) * np.cos(e) + np.cos(a) * np.sin(e), -1, 1)
+            cos[large] = np.clip(np.cos(a) * np.cos(e) - np.sin(a) * np.sin(e), -1, 1)
+        yield block, sin, cos
+
+
+def _product_error(a, b, product):
+    """a·b − product exactly (Dekker 1971), for product = fl(a·b). Zero where splitting would overflow."""
+    (a1, a2), (b1, b2) = _split(a), _split(b)
+    return ((a1 * b1 - product) + a1 * b2 + a2 * b1) + a2 * b2
+
+
+def _split(x):
+    """x as the sum of two float64 numbers of at most 26 bits each."""
+    mantissa, exponent = np.frexp(x)  # scaling first, so that huge values do not overflow
+    c = 134217729.0 * mantissa
+    high = c - (c - mantissa)
+    return np.ldexp(high, exponent), np.ldexp(mantissa - high, exponent)
+
+
+def _positions(positions):
+    if isinstance(positions, int | np.integer) and not isinstance(positions, bool):
+        return np.arange(_count("positions", positions), dtype=np.float64)
+    given = np.asarray(positions)
+    if given.dtype.kind not in "iuf":
+        raise ValueError(f"positions must be real numbers, got dtype {given.dtype}")
+    positions = given.astype(np.float64)
+    if not np.isfinite(positions).all():
+        raise ValueError(f"positions must be finite, got {positions[~np.isfinite(positions)].flat[0]}")
+    if given.dtype.kind in "iu" and given.size and max(abs(int(given.max())), abs(int(given.min()))) > 2**53:
+        raise ValueError(f"integer positions must be at most 2**53 in size to be exact, got {max(given.max(), given.min(), key=lambda v: abs(int(v)))}")
+    return positions
+
+
+def _even_width(name, value):
+    number = _count(name, value)
+    if number < 2 or number % 2:
+        raise ValueError(f"{name} must be even and positive, because each frequency needs a sine and a cosine; got {value}")
+    return number
+
+
+def _count(name, value):
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise ValueError(f"{name} must be an integer, got {value!r}") from None
+    if isinstance(value, bool) or number < 0:
+        raise ValueError(f"{name} must be a non-negative integer, got {value!r}")
+    return number
+
+
+def _positive(name, value):
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{name} must be a positive finite number, got {value!r}") from None
+    if not 0 < number < np.inf:
+        raise ValueError(f"{name} must be a positive finite number, got {value!r}")
+    return number
+
+
+def _one_of(name, value, allowed):
+    if value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
+    return value
+
+
+def _float_dtype(dtype):
+    try:
+        resolved = np.dtype(dtype)
+    except TypeError:
+        resolved = None
+    if resolved not in (np.float16, np.float32, np.float64):
+        raise ValueError(f"dtype must be float16, float32 or float64, got {dtype!r}")
+    return resolved

@@ -1,0 +1,64 @@
+"""Execute notebooks in place, each from an empty folder, and store them with clean metadata: twice in a row gives the same bytes.
+
+    python tools/run_notebooks.py            # all of notebooks/
+    python tools/run_notebooks.py 02 04      # those whose file name starts so
+"""
+
+import sys
+import tempfile
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+
+FOLDER = Path(__file__).resolve().parent.parent / "notebooks"
+NOTEBOOK_METADATA = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
+CELL_METADATA = {"tags", "mystnb", "cellView"}  # cellView folds a solution in Colab
+TIMEOUT = 120
+
+
+def execute(path):
+    """Run one notebook and write it back; refuse to store an error or anything on stderr."""
+    notebook = nbformat.read(path, as_version=4)
+    with tempfile.TemporaryDirectory() as empty:
+        client = NotebookClient(notebook, timeout=TIMEOUT, kernel_name="python3", record_timing=False, resources={"metadata": {"path": empty}})
+        client.execute()
+    problems = [
+        f"{path.name}, cell {cell.id}: wrote to stderr: {output.text.strip()}"
+        for cell in notebook.cells
+        if cell.cell_type == "code"
+        for output in cell.outputs
+        if output.output_type == "stream" and output.name == "stderr"
+    ]
+    if problems:
+        raise SystemExit("\n".join(problems))
+    path.write_text(nbformat.writes(clean(notebook)) + "\n", encoding="utf-8")
+
+
+def clean(notebook):
+    """Keep only the metadata the course uses, and give each stored picture its alternative text for Jupyter and Colab."""
+    notebook.metadata = nbformat.from_dict({**NOTEBOOK_METADATA, **{k: v for k, v in notebook.metadata.items() if k == "lite"}})
+    notebook.nbformat_minor = 5
+    for cell in notebook.cells:
+        cell.metadata = nbformat.from_dict({k: v for k, v in cell.metadata.items() if k in CELL_METADATA})
+        alt = cell.metadata.get("mystnb", {}).get("image", {}).get("alt")
+        for output in cell.get("outputs", []):
+            if "metadata" in output:
+                output.metadata = nbformat.from_dict({kind: {"alt": alt} for kind in output.data if alt and kind.startswith("image/")})
+    return notebook
+
+
+def main(prefixes):
+    paths = [p for p in sorted(FOLDER.glob("*.ipynb")) if not prefixes or p.name.startswith(tuple(prefixes))]
+    if not paths:
+        raise SystemExit(f"no notebook in {FOLDER} starts with {' or '.join(prefixes)}")
+    for path in paths:
+        execute(path)
+        print(f"executed {path.name}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
