@@ -16,7 +16,7 @@ NOTEBOOK_METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
-CELL_METADATA = {"tags", "mystnb", "cellView"}  # cellView folds a solution in Colab
+CELL_METADATA = {"tags", "mystnb", "cellView", "jupyter"}  # the last two fold a solution in Colab and in Jupyter
 TIMEOUT = 120
 
 
