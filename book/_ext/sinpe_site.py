@@ -1,14 +1,17 @@
-"""Small additions to the site's build: a local MathJax, derived addresses, and two repairs of what the theme's extensions do."""
+"""Small additions to the site's build: a local MathJax, the interactive figures, derived addresses, and no Thebe."""
 
 import shutil
 from importlib.resources import files
 from pathlib import Path
+
+from sinpe import explorers
 
 
 def _derive_addresses(app, config):
     """The published address follows from the repository's, so that _config.yml names it once."""
     owner, name = config.html_theme_options["repository_url"].rstrip("/").split("/")[-2:]
     config.html_baseurl = config.ogp_site_url = f"https://{owner}.github.io/{name}/"
+    config.project = config.ogp_site_name = config.html_title
 
 
 def _copy_mathjax(app):
@@ -18,6 +21,20 @@ def _copy_mathjax(app):
     source, target = Path(str(files("mathjax"))) / "static/mathjax/es5", Path(app.outdir) / "_static/mathjax"
     shutil.copytree(source / "output/chtml/fonts/woff-v2", target / "output/chtml/fonts/woff-v2", dirs_exist_ok=True)
     shutil.copy(source / "tex-mml-chtml.js", target)
+
+
+def _write_explorers(app):
+    """One plain script (not a module, which browsers refuse to load from a disk) with all interactive figures."""
+    if app.builder.format == "html":
+        target = Path(app.outdir) / "_static/explorers.js"
+        target.parent.mkdir(exist_ok=True)
+        target.write_text(explorers.script(), encoding="utf-8")
+
+
+def _load_explorers(app, pagename, templatename, context, doctree):
+    """Only where a page shows one."""
+    if "<sinpe-" in context.get("body", ""):
+        app.add_js_file("explorers.js")
 
 
 def _drop_thebe(app, pagename, templatename, context, doctree):
@@ -35,6 +52,8 @@ def _drop_thebe(app, pagename, templatename, context, doctree):
 def setup(app):
     app.connect("config-inited", _derive_addresses, priority=900)
     app.connect("builder-inited", _copy_mathjax)
+    app.connect("builder-inited", _write_explorers)
+    app.connect("html-page-context", _load_explorers)
     app.connect("html-page-context", _drop_thebe, priority=900)
     for listener in list(app.events.listeners.get("doctree-resolved", [])):
         if listener.handler.__module__ == "sphinx_thebe":  # it writes a configuration for the dropped scripts into each page
