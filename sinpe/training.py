@@ -1,0 +1,170 @@
+"""The training loop: a frozen configuration in, one record out.
+
+    python -m sinpe.training --help
+"""
+
+import argparse
+import math
+import platform
+import sys
+import time
+from dataclasses import asdict, dataclass, field
+
+import torch
+from torch.nn import functional as F
+from tqdm import tqdm
+
+from sinpe.embedding import check_positive, check_size
+from sinpe.experiments import build_position
+from sinpe.tasks import IGNORE, build_task
+from sinpe.transformer import Transformer, TransformerConfig
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """Everything that decides a run. The learning rate warms up linearly and falls to a tenth along a cosine.
+
+    position, position_options: see experiments.build_position. task: see tasks.build_task. length: tokens a sequence.
+    evaluations: points on the validation curve. seed: feeds three separate generators, for weights, batches and evaluation data.
+    """
+
+    model: TransformerConfig
+    position: str = "sinusoidal"
+    position_options: tuple = ()
+    task: str = "next_character"
+    length: int = 64
+    batch_size: int = 32
+    steps: int = 400
+    learning_rate: float = 2e-3
+    warmup: int = 40
+    evaluations: int = 20
+    evaluation_sequences: int = 256
+    seed: int = 0
+
+    def __post_init__(self):
+        for name in ("length", "batch_size", "steps", "evaluations", "evaluation_sequences"):
+            check_size(name, getattr(self, name))
+        check_positive("learning_rate", self.learning_rate)
+        for name in ("warmup", "seed"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+                raise ValueError(f"{name} must be a non-negative integer, got {value!r}")
+        task = build_task(self.task)
+        if task.vocab_size != self.model.vocab_size:
+            raise ValueError(f"task {self.task!r} has vocab_size={task.vocab_size}, the model has {self.model.vocab_size}")
+        if task.needs_causal and not self.model.causal:
+            raise ValueError(f"task {self.task!r} needs causal=True: a model that sees the next token only copies it")
+
+
+@dataclass
+class Run:
+    """A model in training: `fit` trains it, `evaluate` reads it on held-out data."""
+
+    config: RunConfig
+    curve: list = field(default_factory=list)  # (step, validation loss in nats a target)
+
+    def __post_init__(self):
+        self.task = build_task(self.config.task)
+        self.model = Transformer(self.config.model, build_position(self.config), seed=self.config.seed)
+        self._validation = self._held_out("validation")
+
+    def fit(self, progress=lambda steps: steps):
+        """Train for config.steps steps. progress: wraps the iterable of steps (tqdm, say). Returns self.
+
+        Raises FloatingPointError when the loss is no longer finite.
+        """
+        config = self.config
+        batches = torch.Generator().manual_seed(2 * config.seed + 1_000_003)
+        optimizer = torch.optim.AdamW(self.model.parameters(), lr=config.learning_rate, betas=(0.9, 0.98), weight_decay=0.0)
+        due = {round(i * config.steps / config.evaluations) for i in range(config.evaluations + 1)}
+        self.curve = [(0, self.evaluate(self._validation)["loss"])]
+        for step in progress(range(1, config.steps + 1)):
+            for group in optimizer.param_groups:
+                group["lr"] = config.learning_rate * _schedule(step, config)
+            tokens, targets = self.task.batch("train", config.batch_size, config.length, batches)
+            loss = _loss(self.model(tokens), targets)
+            if not math.isfinite(loss.item()):
+                raise FloatingPointError(f"the training loss is {loss.item()} at step {step} of {config}")
+            optimizer.zero_grad()
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+            optimizer.step()
+            if step in due:
+                self.curve.append((step, self.evaluate(self._validation)["loss"]))
+        return self
+
+    @torch.no_grad()
+    def evaluate(self, data):
+        """data: a list of (tokens, targets) -> {"loss": nats a target, "accuracy": share of targets hit}."""
+        loss = hits = count = 0
+        for tokens, targets in data:
+            logits, asked = self.model(tokens), targets != IGNORE
+            loss += _loss(logits, targets).item() * asked.sum().item()
+            hits += (logits.argmax(-1) == targets)[asked].sum().item()
+            count += asked.sum().item()
+        return {"loss": loss / count, "accuracy": hits / count}
+
+    def test(self):
+        """Loss and accuracy on the test split."""
+        return self.evaluate(self._held_out("test"))
+
+    def _held_out(self, split):
+        """Evaluation batches that every seed and method shares."""
+        config, generator = self.config, torch.Generator().manual_seed({"validation": 11, "test": 12}[split])
+        left, batches = config.evaluation_sequences, []
+        while left > 0:
+            batches.append(self.task.batch(split, min(64, left), config.length, generator))
+            left -= 64
+        return batches
+
+
+def train(config, progress=lambda steps: steps):
+    """Run one configuration and return its record: {"config", "seed", "curve", "metrics", "environment"}, all plain values."""
+    start = time.perf_counter()
+    run = Run(config).fit(progress)
+    metrics = {f"test_{name}": value for name, value in run.test().items()}
+    environment = {
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "processor": platform.processor() or platform.machine(),
+        "threads": torch.get_num_threads(),
+        "seconds": round(time.perf_counter() - start, 2),
+    }
+    if hasattr(run.task, "corpus"):
+        environment["corpus_sha256"] = run.task.corpus.sha256
+    return {"config": asdict(config), "seed": config.seed, "curve": [list(point) for point in run.curve], "metrics": metrics, "environment": environment}
+
+
+def _schedule(step, config):
+    warm = min(1.0, step / max(1, config.warmup))
+    return warm * (0.55 + 0.45 * math.cos(math.pi * step / config.steps))
+
+
+def _loss(logits, targets):
+    return F.cross_entropy(logits.float().flatten(0, 1), targets.flatten(), ignore_index=IGNORE)
+
+
+def main(arguments=None):
+    """Train the small Transformer on English text and compare its held-out loss with models that ignore context."""
+    parser = argparse.ArgumentParser(prog="python -m sinpe.training", description=main.__doc__)
+    parser.add_argument("--position", default="sinusoidal", help="position method: none or sinusoidal (default)")
+    parser.add_argument("--steps", type=int, default=400)
+    parser.add_argument("--d-model", type=int, default=128)
+    parser.add_argument("--length", type=int, default=64, help="characters a sequence")
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args(arguments)
+    try:
+        corpus = build_task("next_character").corpus
+        model = TransformerConfig(corpus.vocab_size, d_model=options.d_model, d_ff=4 * options.d_model)
+        config = RunConfig(model, options.position, steps=options.steps, length=options.length, warmup=options.steps // 10, seed=options.seed)
+        record = train(config, progress=lambda steps: tqdm(steps, unit="step", disable=not sys.stderr.isatty()))
+    except ValueError as error:
+        parser.error(str(error))
+    rows = {**corpus.baselines(), f"Transformer, {options.position}": record["metrics"]["test_loss"]}
+    print(f"English text, {len(corpus.text):,} characters, {corpus.vocab_size} symbols. Loss on held-out text, nats a character:")
+    for name, loss in rows.items():
+        print(f"  {name:24} {loss:.3f}")
+
+
+if __name__ == "__main__":
+    main()

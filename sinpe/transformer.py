@@ -1,0 +1,171 @@
+"""One small Transformer, encoder or decoder, that does not know which position method it uses."""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from sinpe.embedding import TokenEmbedding, check_positive, check_size
+from sinpe.positions.base import PositionMethod, check_positions
+
+
+@dataclass(frozen=True)
+class TransformerConfig:
+    """The shape of a model.
+
+    causal: each token sees itself and earlier ones only (a decoder); otherwise all see all (an encoder).
+    norm: "pre" normalises the input of each sub-layer and the last output, "post" the sum after each sub-layer (the paper).
+    tied: the output matrix is the embedding matrix. init_std, scale: as in TokenEmbedding.
+    """
+
+    vocab_size: int
+    d_model: int = 128
+    n_layers: int = 2
+    n_heads: int = 4
+    d_ff: int = 512
+    causal: bool = True
+    norm: str = "pre"
+    tied: bool = True
+    init_std: float | None = None
+    scale: float | None = None
+
+    def __post_init__(self):
+        for name in ("vocab_size", "d_model", "n_layers", "n_heads", "d_ff"):
+            check_size(name, getattr(self, name))
+        for name in ("init_std", "scale"):
+            if getattr(self, name) is not None:
+                check_positive(name, getattr(self, name))
+        if self.d_model % self.n_heads:
+            raise ValueError(f"d_model must be divisible by n_heads, got d_model={self.d_model}, n_heads={self.n_heads}")
+        if self.norm not in ("pre", "post"):
+            raise ValueError(f"norm must be 'pre' or 'post', got {self.norm!r}")
+        for name in ("causal", "tied"):
+            if not isinstance(getattr(self, name), bool):
+                raise ValueError(f"{name} must be True or False, got {getattr(self, name)!r}")
+
+    @property
+    def head_dim(self):
+        return self.d_model // self.n_heads
+
+
+class Transformer(nn.Module):
+    """Embedding, n_layers of attention and feed-forward, logits.
+
+    config: TransformerConfig. position: a PositionMethod shared by all layers, or a list with one a layer (`embed` is called on the first).
+    seed: for the initial weights, drawn from a generator of their own (Xavier for matrices, zero for biases).
+    Raises ValueError if a method's width, head count or head size does not fit the config.
+    Vaswani et al. 2017, https://arxiv.org/abs/1706.03762
+    """
+
+    def __init__(self, config, position, *, seed=0):
+        super().__init__()
+        positions = [position] * config.n_layers if isinstance(position, PositionMethod) else list(position)
+        if len(positions) != config.n_layers:
+            raise ValueError(f"position must be one method or one a layer: got {len(positions)} for n_layers={config.n_layers}")
+        for method in positions:
+            _check_fit(method, config)
+        generator = torch.Generator().manual_seed(seed)
+        self.config = config
+        self.embedding = TokenEmbedding(config.vocab_size, config.d_model, config.init_std, config.scale, generator=generator)
+        self.layers = nn.ModuleList(Layer(config, method) for method in positions)
+        self.final_norm = nn.LayerNorm(config.d_model) if config.norm == "pre" else nn.Identity()
+        self.unembedding = None if config.tied else nn.Linear(config.d_model, config.vocab_size, bias=False)
+        for module in self.layers.modules():
+            if isinstance(module, nn.Linear):
+                nn.init.xavier_uniform_(module.weight, generator=generator)
+                nn.init.zeros_(module.bias)
+        if self.unembedding is not None:
+            nn.init.normal_(self.unembedding.weight, std=config.d_model**-0.5, generator=generator)
+
+    def forward(self, tokens, positions=None, attention_mask=None):
+        """tokens: integers (batch, seq) -> logits (batch, seq, vocab_size).
+
+        positions: (seq,) or (batch, seq); None means 0 … seq − 1.
+        attention_mask: True where a key may be read, (batch, seq) for padding or (batch, seq, seq) for packed rows; on top of the causal mask.
+            A token always sees itself, so that padding rows stay finite.
+        """
+        if tokens.ndim != 2:
+            raise ValueError(f"tokens must have shape (batch, seq), got {tuple(tokens.shape)}")
+        batch, length = tokens.shape
+        if positions is None:
+            positions = torch.arange(length, device=tokens.device)
+        check_positions("positions", positions, length)
+        if positions.ndim == 2 and positions.shape[0] != batch:
+            raise ValueError(f"positions has batch size {positions.shape[0]}, tokens has {batch}")
+        mask = self._mask(attention_mask, batch, length, tokens.device)
+        x = self.layers[0].attention.position.embed(self.embedding(tokens), positions)
+        for layer in self.layers:
+            x = layer(x, positions, mask)
+        x = self.final_norm(x)
+        return self.embedding.logits(x) if self.unembedding is None else self.unembedding(x)
+
+    def _mask(self, attention_mask, batch, length, device):
+        """(batch, 1, seq, seq) of booleans, or None where the causal flag alone says it all."""
+        if attention_mask is None:
+            return None
+        shape = tuple(attention_mask.shape)
+        if shape not in ((batch, length), (batch, length, length)):
+            raise ValueError(f"attention_mask must have shape {(batch, length)} or {(batch, length, length)}, got {shape}")
+        mask = attention_mask.bool()
+        mask = mask[:, None, None, :].expand(batch, 1, length, length) if mask.ndim == 2 else mask[:, None]
+        if self.config.causal:
+            mask = mask & torch.ones(length, length, dtype=torch.bool, device=device).tril()
+        return mask | torch.eye(length, dtype=torch.bool, device=device)
+
+
+class Layer(nn.Module):
+    """Self-attention and a feed-forward network, each with a residual connection and a LayerNorm before or after it."""
+
+    def __init__(self, config, position):
+        super().__init__()
+        self.pre = config.norm == "pre"
+        self.attention = Attention(config, position)
+        self.feed_forward = nn.Sequential(nn.Linear(config.d_model, config.d_ff), nn.ReLU(), nn.Linear(config.d_ff, config.d_model))
+        self.norms = nn.ModuleList(nn.LayerNorm(config.d_model) for _ in range(2))
+
+    def forward(self, x, positions, mask):
+        if self.pre:
+            x = x + self.attention(self.norms[0](x), positions, mask)
+            return x + self.feed_forward(self.norms[1](x))
+        x = self.norms[0](x + self.attention(x, positions, mask))
+        return self.norms[1](x + self.feed_forward(x))
+
+
+class Attention(nn.Module):
+    """Multi-head self-attention with openings for position at the queries and keys, and at the scores."""
+
+    def __init__(self, config, position):
+        super().__init__()
+        self.n_heads, self.causal, self.position = config.n_heads, config.causal, position
+        self.query, self.key, self.value, self.out = (nn.Linear(config.d_model, config.d_model) for _ in range(4))
+
+    def forward(self, x, positions, mask):
+        q, k, v = (self._heads(projection(x)) for projection in (self.query, self.key, self.value))
+        q, k = self.position.rotate(q, k, positions, positions)
+        bias = self.position.score_bias(q, k, positions, positions)
+        if bias is None:
+            attended = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=self.causal and mask is None)
+        else:
+            attended = self._biased(q, k, v, bias, mask)
+        return self.out(attended.transpose(1, 2).flatten(2))
+
+    def _heads(self, x):
+        return x.unflatten(-1, (self.n_heads, -1)).transpose(1, 2)
+
+    def _biased(self, q, k, v, bias, mask):
+        """Attention with the bias added in float32, whatever the type of q and k."""
+        scores = (q @ k.transpose(-2, -1)).float() / math.sqrt(q.shape[-1]) + bias
+        if mask is None and self.causal:
+            mask = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).tril()
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -math.inf)
+        return scores.softmax(-1).to(v.dtype) @ v
+
+
+def _check_fit(method, config):
+    for name in ("d_model", "n_heads", "head_dim"):
+        needs, has = getattr(method, name, None), getattr(config, name)
+        if needs is not None and needs != has:
+            raise ValueError(f"{type(method).__name__} was made for {name}={needs}, the model has {name}={has}")
