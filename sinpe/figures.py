@@ -89,10 +89,23 @@ def attention(weights, queries, keys, *, xlabel="key (read from)", ylabel="query
     """Attention weights as a labelled grid: row = query, column = key, darker = more."""
     figure, axis = new(width, height)
     image = axis.imshow(np.asarray(weights, float), cmap="Blues", vmin=0, vmax=1, aspect="auto")
-    axis.set_xticks(range(len(keys)), keys, rotation=45 if max(map(len, map(str, keys))) > 3 else 0, ha="right" if max(map(len, map(str, keys))) > 3 else "center")
+    tilt = {"rotation": 45, "ha": "right"} if max(len(str(key)) for key in keys) > 3 else {}
+    axis.set_xticks(range(len(keys)), keys, **tilt)
     axis.set_yticks(range(len(queries)), queries)
     axis.set(xlabel=xlabel, ylabel=ylabel)
     figure.colorbar(image, ax=axis, pad=0.02, label="attention weight").outline.set_visible(False)
+    return figure
+
+
+@mpl.rc_context(STYLE)
+def attention_maps(maps, *, xlabel="key (read from)", ylabel="query (reads)", width=5.6):
+    """Attention maps side by side on one scale: {name: weights}; row = query, column = key, darker = more. The name stands below its map."""
+    figure, axes = new(width, width / len(maps) + 0.35, 1, len(maps), sharey=True, squeeze=False)
+    for axis, (name, weights) in zip(axes[0], maps.items(), strict=True):
+        image = axis.imshow(np.asarray(weights, float), cmap="Blues", vmin=0, vmax=1)
+        axis.set(xlabel=f"{xlabel}\n{name}")
+    axes[0, 0].set(ylabel=ylabel)
+    figure.colorbar(image, ax=axes, pad=0.02, shrink=0.75, label="attention weight").outline.set_visible(False)
     return figure
 
 
@@ -150,4 +163,30 @@ def clocks(positions, inv_freq, *, width=5.6):
         axes[-1, column].set_xlabel(f"{2 * np.pi / w:,.0f}")
     figure.supxlabel("wavelength (positions)", fontsize=10)
     figure.supylabel("position", fontsize=10)
+    return figure
+
+
+@mpl.rc_context(STYLE)
+def small_multiples(x, curves, *, xlabel, columns=2, width=5.6, row_height=1.15):
+    """One small panel a name over a common x: curves {name: shape (n,) or (n, several)}. Every panel keeps its own vertical scale."""
+    rows = -(-len(curves) // columns)
+    figure, axes = new(width, rows * row_height + 0.3, rows, columns, sharex=True, squeeze=False)
+    for axis, (name, y) in zip(axes.flat, curves.items(), strict=False):
+        axis.plot(x, y, linewidth=1.4)
+        axis.set_ylabel(name, fontsize=9)
+    for axis in axes.flat[len(curves) :]:
+        axis.set_visible(False)
+    figure.supxlabel(xlabel, fontsize=10)
+    return figure
+
+
+@mpl.rc_context(STYLE)
+def trajectories(paths, *, every, width=5.6):
+    """Paths in a plane side by side, equal axes: {name: (x, y)}. A ring marks the start, a dot every `every` points after it."""
+    figure, axes = new(width, width / len(paths) + 0.35, 1, len(paths), squeeze=False)
+    for number, (axis, (name, (x, y))) in enumerate(zip(axes[0], paths.items(), strict=True)):
+        axis.plot(x, y, color=COLOURS[number % len(COLOURS)], linestyle="-", linewidth=0.9, marker="o", markersize=3, markevery=every)
+        axis.plot(x[0], y[0], color=INK, marker="o", markersize=8, fillstyle="none", linestyle="none")
+        reach = 1.12 * max(np.abs(x).max(), np.abs(y).max())
+        axis.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", xlabel=name)
     return figure

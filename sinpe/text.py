@@ -40,7 +40,7 @@ class Corpus:
         return self.encode(self.text)
 
     def split(self, name):
-        """"train", "validation" or "test" -> int64 ids of shape (characters,)."""
+        """One of "train", "validation", "test" -> int64 ids of shape (characters,)."""
         bounds = {"train": (0.0, 0.8), "validation": (0.8, 0.9), "test": (0.9, 1.0)}
         if name not in bounds:
             raise ValueError(f"split must be one of {', '.join(map(repr, bounds))}, got {name!r}")

@@ -1,7 +1,4 @@
-"""The training loop: a frozen configuration in, one record out.
-
-    python -m sinpe.training --help
-"""
+"""The training loop: a frozen configuration in, one record out. On the command line: python -m sinpe.training --help"""
 
 import argparse
 import math

@@ -39,7 +39,9 @@ class SinusoidalEncoding(PositionMethod):
 
     def rows(self, positions, dtype=torch.float32):
         """PE(positions): (*positions.shape, d_model) in the given dtype, on the device of the table."""
-        rows = _rows(self.table, positions.to(self.table.device), self.base, self.layout, self.spacing)
+        positions = positions.to(self.table.device)
+        real = type(positions) is torch.Tensor and not positions.is_meta and not torch.compiler.is_compiling()
+        rows = (_rows if real else _rows_operator)(self.table, positions, self.base, self.layout, self.spacing)
         return cast_once(rows, dtype)
 
     def extra_repr(self):
@@ -49,16 +51,19 @@ class SinusoidalEncoding(PositionMethod):
         return _to_torch(formula.sinusoidal_encoding(self.max_len, self.d_model, self.base, layout=self.layout, spacing=self.spacing), device)
 
 
-@torch.library.custom_op("sinpe::sinusoidal_rows", mutates_args=())
 def _rows(table: torch.Tensor, positions: torch.Tensor, base: float, layout: str, spacing: str) -> torch.Tensor:
-    """Cached rows where all positions are cached ones, computed rows otherwise; one operator, since compilers cannot branch on values."""
+    """Cached rows where all positions are cached ones, computed rows otherwise."""
     if not positions.is_floating_point() and _inside(positions, len(table)):
         return table[positions.long()]
     codes = formula.sinusoidal_encoding(_to_numpy(positions), table.shape[1], base, layout=layout, spacing=spacing)
     return _to_torch(codes, table.device)
 
 
-@_rows.register_fake
+# A compiler cannot branch on values, so it is given the whole function as one operator with a known shape.
+_rows_operator = torch.library.custom_op("sinpe::sinusoidal_rows", _rows, mutates_args=())
+
+
+@_rows_operator.register_fake
 def _(table, positions, base, layout, spacing):
     return table.new_empty((*positions.shape, table.shape[1]))
 
