@@ -65,7 +65,7 @@ class Collector:
             self.records[stem].problems.append(f"{stem} cannot be read: {report.longreprtext.strip().splitlines()[-1].lstrip('E ')}")
 
     def _where(self, stem, number):
-        """"02_x, In [3] (section …):", as a reader finds it. nbval counts code cells from 0."""
+        """The place as a reader finds it: 02_x, In [3] (under “a heading”). nbval counts code cells from 0."""
         heading, seen = "", -1
         for cell in nbformat.read(self.copies[stem], as_version=4).cells:
             if cell.cell_type == "markdown":
@@ -163,7 +163,7 @@ def main(arguments=None):
         judge(copies, records)
         failed = [stem for stem, record in records.items() if record.problems]
         print(table(records))
-    print(f"{len(failed)} of {len(records)} notebooks failed: {', '.join(sorted(failed))}" if failed else f"all {len(records)} notebooks passed")
+    print(f"{len(failed)} of {len(records)} notebooks failed: {', '.join(sorted(failed))}" if failed else f"{len(records)} of {len(records)} notebooks passed")
     return 1 if failed or status != pytest.ExitCode.OK else 0
 
 

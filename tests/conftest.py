@@ -1,0 +1,34 @@
+"""What the tests share: where things are, a fresh Python process, and reproducible hypothesis runs."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tools"))  # run_notebooks and check_notebooks are tested as modules too
+
+settings.register_profile("course", deadline=None, derandomize=True)  # the same examples on every machine
+settings.load_profile("course")
+
+
+@pytest.fixture(scope="session")
+def root():
+    """The repository's folder."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def run_python():
+    """run_python(code_or_arguments, **environment) -> what a fresh Python process printed; fails if the process does."""
+
+    def run(code, *arguments, **environment):
+        environment = {**os.environ, "PYTHONUTF8": "1", **environment}
+        done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, encoding="utf-8", env=environment, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return run
