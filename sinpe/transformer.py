@@ -61,7 +61,9 @@ class Transformer(nn.Module):
 
     def __init__(self, config, position, *, seed=0):
         super().__init__()
-        positions = [position] * config.n_layers if isinstance(position, PositionMethod) else list(position)
+        positions = [position] * config.n_layers if isinstance(position, PositionMethod) else position
+        if not isinstance(positions, list | tuple) or not all(isinstance(method, PositionMethod) for method in positions):
+            raise ValueError(f"position must be a PositionMethod or a list of them, got {position!r}")
         if len(positions) != config.n_layers:
             raise ValueError(f"position must be one method or one a layer: got {len(positions)} for n_layers={config.n_layers}")
         for method in positions:

@@ -1,0 +1,143 @@
+"""Training: a frozen configuration in, one record out, the same record every time."""
+
+import json
+import subprocess
+import sys
+from dataclasses import FrozenInstanceError
+
+import pytest
+import torch
+
+from sinpe import NoPosition, SinusoidalEncoding, TransformerConfig
+from sinpe.experiments import build_position
+from sinpe.tasks import IGNORE, WhichFirst
+from sinpe.text import english
+from sinpe.training import Run, RunConfig, _loss, _schedule, train
+
+
+def small(**changes):
+    model = TransformerConfig(WhichFirst().vocab_size, d_model=16, n_layers=1, n_heads=2, d_ff=32, causal=False)
+    return RunConfig(**{"model": model, "task": "which_first", "length": 6, "batch_size": 16, "steps": 12, "evaluations": 3, "warmup": 2, **changes})
+
+
+def test_the_record_is_complete_and_plain():
+    record = train(small())
+    assert json.loads(json.dumps(record)) == json.loads(json.dumps(record, default=str))
+    assert set(record) == {"config", "seed", "curve", "metrics", "environment"}
+    assert [step for step, _ in record["curve"]] == [0, 4, 8, 12]
+    assert set(record["metrics"]) == {"test_loss", "test_accuracy"}
+    assert record["config"]["model"]["d_model"] == 16
+
+
+def test_the_same_config_gives_the_same_curve_to_the_last_digit_whatever_ran_before():
+    first = train(small())
+    torch.rand(100)
+    train(small(seed=1))
+    again = train(small())
+    assert first["curve"] == again["curve"] and first["metrics"] == again["metrics"]
+    assert first["curve"] != train(small(seed=1))["curve"]
+
+
+def test_evaluation_data_are_shared_by_all_seeds_and_differ_between_splits():
+    a, b = Run(small(seed=0)), Run(small(seed=9))
+    for (x, _), (y, _) in zip(a._held_out("test"), b._held_out("test"), strict=True):
+        assert torch.equal(x, y)
+    assert not torch.equal(a._held_out("test")[0][0], a._held_out("validation")[0][0])
+    assert sum(len(x) for x, _ in a._held_out("test")) == 256
+
+
+def test_it_learns_what_needs_order_only_with_position():
+    options = {"steps": 150, "batch_size": 64, "learning_rate": 5e-3, "length": 5}
+    with_position = train(small(**options))["metrics"]["test_accuracy"]
+    without = train(small(position="none", **options))["metrics"]["test_accuracy"]
+    assert with_position > 0.9
+    assert without < 0.65
+
+
+def test_ignored_targets_do_not_count():
+    logits, targets = torch.randn(2, 3, 5), torch.full((2, 3), IGNORE)
+    targets[0, 1] = 4
+    expected = -logits[0, 1].log_softmax(-1)[4]
+    assert torch.allclose(_loss(logits, targets), expected)
+    changed = logits.clone()
+    changed[1] += torch.randn(3, 5)
+    assert torch.allclose(_loss(changed, targets), expected)
+
+
+def test_evaluate_is_the_mean_over_targets():
+    run = Run(small())
+    data = run._held_out("test")
+    with torch.no_grad():
+        losses = torch.cat([-run.model(x)[:, -1].log_softmax(-1).gather(1, y[:, -1:]) for x, y in data])
+        hits = torch.cat([run.model(x)[:, -1].argmax(-1) == y[:, -1] for x, y in data])
+    assert run.evaluate(data)["loss"] == pytest.approx(losses.mean().item(), rel=1e-5)
+    assert run.evaluate(data)["accuracy"] == pytest.approx(hits.float().mean().item())
+
+
+def test_the_rate_warms_up_and_falls_to_a_tenth():
+    config = small(steps=100, warmup=10)
+    rates = [_schedule(step, config) for step in range(1, 101)]
+    assert max(rates) == rates[9]
+    assert rates[0] == pytest.approx(0.1, rel=0.01)
+    assert rates[-1] == pytest.approx(0.1)
+
+
+def test_a_diverging_run_says_so():
+    with pytest.raises(FloatingPointError, match="training loss is (nan|inf) at step"):
+        Run(small(learning_rate=1e30, warmup=0)).fit()
+
+
+def test_positions_are_built_from_names():
+    assert isinstance(build_position(small()), SinusoidalEncoding)
+    assert isinstance(build_position(small(position="none")), NoPosition)
+    assert build_position(small(position_options=(("base", 100.0),))).base == 100
+    with pytest.raises(ValueError, match="position must be one of .* got 'rope'"):
+        build_position(small(position="rope"))
+    with pytest.raises(ValueError, match="position_options .* 'none'"):
+        build_position(small(position="none", position_options=(("base", 100.0),)))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"steps": 0}, "steps .* 0"),
+        ({"batch_size": 2.5}, r"batch_size .* 2\.5"),
+        ({"learning_rate": float("nan")}, "learning_rate .* nan"),
+        ({"warmup": -1}, "warmup .* -1"),
+        ({"seed": True}, "seed .* True"),
+        ({"task": "copy"}, "task .* 'copy'"),
+        ({"task": "next_character"}, "vocab_size"),
+    ],
+)
+def test_bad_configs_are_refused(changes, message):
+    with pytest.raises(ValueError, match=message):
+        small(**changes)
+
+
+def test_a_language_model_must_be_causal_and_a_config_is_frozen():
+    with pytest.raises(ValueError, match="needs causal=True"):
+        RunConfig(TransformerConfig(english().vocab_size, causal=False))
+    with pytest.raises(FrozenInstanceError):
+        small().steps = 5
+
+
+def command(*arguments):
+    return subprocess.run([sys.executable, "-m", "sinpe.training", *arguments], capture_output=True, text=True, timeout=120)
+
+
+def test_the_command_trains_on_real_text_and_beats_its_baselines():
+    done = command("--steps", "60", "--d-model", "64", "--length", "32")
+    assert done.returncode == 0, done.stderr
+    rows = {line[:26].strip(): float(line.split()[-1]) for line in done.stdout.splitlines()[1:]}
+    assert list(rows) == ["uniform", "unigram", "Transformer, sinusoidal"]
+    assert rows["Transformer, sinusoidal"] < rows["unigram"] < rows["uniform"]
+    assert done.stderr == ""  # the progress bar belongs to a terminal
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"), [(("--position", "rope"), "position must be one of"), (("--steps", "0"), "steps"), (("--d-model", "6"), "d_model=6")]
+)
+def test_the_command_refuses_bad_arguments_in_words(arguments, message):
+    done = command(*arguments)
+    assert done.returncode == 2
+    assert message in done.stderr and "Traceback" not in done.stderr

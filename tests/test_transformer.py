@@ -1,0 +1,267 @@
+"""Transformer: equal to a slow literal version, with three openings that do what their contract says."""
+
+import math
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+from sinpe import NoPosition, PositionMethod, SinusoidalEncoding, Transformer, TransformerConfig
+
+V, D, T = 11, 16, 7
+
+
+def config(**changes):
+    return TransformerConfig(**{"vocab_size": V, "d_model": D, "n_layers": 2, "n_heads": 2, "d_ff": 24, **changes})
+
+
+def tokens(batch=3, length=T, seed=0):
+    return torch.randint(V, (batch, length), generator=torch.Generator().manual_seed(seed))
+
+
+def slow_logits(model, row, positions, allowed):
+    """One sequence, one query and one head at a time, straight from the equations."""
+    c, method = model.config, model.layers[0].attention.position
+    x = method.embed(model.embedding.table.weight[row][None] * model.embedding.scale, positions)[0]
+
+    def attend(layer, x):
+        a, out = layer.attention, torch.zeros_like(x)
+        for h in range(c.n_heads):
+            cut = slice(h * c.head_dim, (h + 1) * c.head_dim)
+            q, k, v = a.query(x)[:, cut], a.key(x)[:, cut], a.value(x)[:, cut]
+            for i in range(len(row)):
+                seen = [j for j in range(len(row)) if allowed(i, j)]
+                weights = torch.stack([q[i] @ k[j] / math.sqrt(c.head_dim) for j in seen]).softmax(0)
+                out[i, cut] = sum(w * v[j] for w, j in zip(weights, seen, strict=True))
+        return a.out(out)
+
+    for layer in model.layers:
+        first, second = layer.norms
+        if c.norm == "pre":
+            x = x + attend(layer, first(x))
+            x = x + layer.feed_forward(second(x))
+        else:
+            x = first(x + attend(layer, x))
+            x = second(x + layer.feed_forward(x))
+    if c.norm == "pre":
+        x = model.final_norm(x)
+    return x @ (model.embedding.table.weight if c.tied else model.unembedding.weight).T
+
+
+@pytest.mark.parametrize("causal", [True, False])
+@pytest.mark.parametrize("norm", ["pre", "post"])
+@pytest.mark.parametrize("tied", [True, False])
+@torch.no_grad()
+def test_equals_a_slow_literal_version(causal, norm, tied):
+    model = Transformer(config(causal=causal, norm=norm, tied=tied), SinusoidalEncoding(D))
+    batch = tokens()
+    for row, logits in zip(batch, model(batch), strict=True):
+        expected = slow_logits(model, row, torch.arange(T), lambda i, j: j <= i or not causal)
+        assert torch.allclose(logits, expected, atol=1e-5)
+
+
+@torch.no_grad()
+def test_none_means_positions_from_zero_and_others_are_passed_on():
+    model = Transformer(config(), SinusoidalEncoding(D))
+    assert torch.equal(model(tokens()), model(tokens(), torch.arange(T)))
+    assert not torch.allclose(model(tokens()), model(tokens(), torch.arange(T) * 3))
+    rows = torch.stack([torch.arange(T) + start for start in range(3)])
+    for i in range(3):
+        assert torch.allclose(model(tokens(), rows)[i], model(tokens()[i : i + 1], rows[i])[0], atol=1e-5)
+
+
+@pytest.mark.parametrize("causal", [True, False])
+@torch.no_grad()
+def test_left_padding_gives_the_same_logits_as_no_padding(causal):
+    model, text, pad = Transformer(config(causal=causal), SinusoidalEncoding(D)), tokens(2), 4
+    padded = torch.cat([torch.zeros(2, pad, dtype=torch.long), text], 1)
+    positions = (torch.arange(pad + T) - pad).clamp(min=0)
+    mask = torch.arange(pad + T).ge(pad).expand(2, -1)
+    out = model(padded, positions, mask)
+    assert torch.isfinite(out).all()
+    assert torch.allclose(out[:, pad:], model(text), atol=1e-5)
+
+
+@torch.no_grad()
+def test_packed_rows_do_not_see_each_other():
+    model, a, b = Transformer(config(), SinusoidalEncoding(D)), tokens(1, 4), tokens(1, 3, seed=1)
+    owner = torch.tensor([0, 0, 0, 0, 1, 1, 1])
+    mask = (owner[:, None] == owner[None, :])[None]
+    positions = torch.tensor([[0, 1, 2, 3, 0, 1, 2]])
+    out = model(torch.cat([a, b], 1), positions, mask)
+    assert torch.allclose(out[:, :4], model(a), atol=1e-5)
+    assert torch.allclose(out[:, 4:], model(b), atol=1e-5)
+
+
+@torch.no_grad()
+def test_a_causal_model_never_looks_ahead_and_an_encoder_does():
+    changed = tokens().clone()
+    changed[:, -1] = (changed[:, -1] + 1) % V
+    causal, encoder = (Transformer(config(causal=c), SinusoidalEncoding(D)) for c in (True, False))
+    assert torch.allclose(causal(tokens())[:, :-1], causal(changed)[:, :-1], atol=1e-6)
+    assert not torch.allclose(encoder(tokens())[:, :-1], encoder(changed)[:, :-1], atol=1e-3)
+
+
+@torch.no_grad()
+def test_an_encoder_without_position_is_permutation_equivariant():
+    model, order = Transformer(config(causal=False), NoPosition()), torch.randperm(T, generator=torch.Generator().manual_seed(1))
+    assert torch.allclose(model(tokens()[:, order]), model(tokens())[:, order], atol=1e-5)
+
+
+class Probe(PositionMethod):
+    """Scales queries, and biases scores by a term that depends on them."""
+
+    def __init__(self):
+        super().__init__()
+        self.calls = []
+
+    def embed(self, x, positions):
+        self.calls.append("embed")
+        return x
+
+    def rotate(self, q, k, q_positions, k_positions):
+        self.calls.append("rotate")
+        return 2 * q, k
+
+    def score_bias(self, q, k, q_positions, k_positions):
+        self.calls.append("score_bias")
+        self.seen = (q, k)
+        return -(q_positions[:, None] - k_positions[None, :]).abs().float()[None, None] + q.float().mean(-1, keepdim=True)
+
+
+@torch.no_grad()
+def test_the_three_openings_are_used_where_the_contract_says():
+    probe = Probe()
+    model = Transformer(config(n_layers=1, causal=False), probe)
+    logits = model(tokens(1))
+    assert probe.calls == ["embed", "rotate", "score_bias"]
+    layer, c = model.layers[0], model.config
+    x = model.embedding(tokens(1))
+    h = layer.norms[0](x)
+    q, k, v = (p(h).view(1, T, c.n_heads, c.head_dim).transpose(1, 2) for p in (layer.attention.query, layer.attention.key, layer.attention.value))
+    assert torch.allclose(probe.seen[0], 2 * q)  # score_bias gets q as it enters the product
+    bias = -(torch.arange(T)[:, None] - torch.arange(T)[None, :]).abs().float() + (2 * q).mean(-1, keepdim=True)
+    weights = ((2 * q) @ k.transpose(-2, -1) / math.sqrt(c.head_dim) + bias).softmax(-1)
+    x = x + layer.attention.out((weights @ v).transpose(1, 2).reshape(1, T, D))
+    x = x + layer.feed_forward(layer.norms[1](x))
+    assert torch.allclose(logits, model.embedding.logits(model.final_norm(x)), atol=1e-5)
+
+
+class Zero(PositionMethod):
+    def score_bias(self, q, k, q_positions, k_positions):
+        return torch.zeros(1, 1, 1, 1)
+
+
+@pytest.mark.parametrize("causal", [True, False])
+@torch.no_grad()
+def test_a_bias_of_zero_changes_nothing_with_and_without_a_mask(causal):
+    plain, biased = Transformer(config(causal=causal), NoPosition()), Transformer(config(causal=causal), Zero())
+    mask = torch.arange(T).ge(2).expand(3, -1)
+    for attention_mask in (None, mask):
+        assert torch.allclose(plain(tokens(), None, attention_mask), biased(tokens(), None, attention_mask), atol=1e-5)
+
+
+@torch.no_grad()
+def test_one_method_a_layer_and_embed_is_called_on_the_first_only():
+    first, second = Probe(), Probe()
+    Transformer(config(), [first, second])(tokens())
+    assert first.calls == ["embed", "rotate", "score_bias"]
+    assert second.calls == ["rotate", "score_bias"]
+
+
+def test_the_seed_decides_the_weights_and_nothing_else_does():
+    before = torch.random.get_rng_state()
+    a = Transformer(config(), NoPosition(), seed=5).state_dict()
+    torch.rand(3)
+    b = Transformer(config(), NoPosition(), seed=5).state_dict()
+    torch.random.set_rng_state(before)
+    assert all(torch.equal(a[name], b[name]) for name in a)
+    assert not torch.equal(a["embedding.table.weight"], Transformer(config(), NoPosition(), seed=6).state_dict()["embedding.table.weight"])
+
+
+def test_position_tables_never_enter_the_checkpoint():
+    model = Transformer(config(), SinusoidalEncoding(D, max_len=10))
+    assert not any("position" in name for name in model.state_dict())
+    Transformer(config(), SinusoidalEncoding(D, max_len=99)).load_state_dict(model.state_dict(), strict=True)
+
+
+@torch.no_grad()
+def test_loss_at_the_start_is_near_ln_v_plus_a_half_for_the_papers_numbers():
+    """Unit logits: E[logsumexp] − E[logit] = ln V + 1/2. The input is noise here, since a residual stream copies its own token."""
+    model = Transformer(config(vocab_size=5000, d_model=512, n_heads=8, d_ff=512), NoPosition())
+    h = F.layer_norm(torch.randn(64, 512, generator=torch.Generator().manual_seed(99)), (512,))
+    loss = F.cross_entropy(model.embedding.logits(h), torch.arange(64)).item()
+    assert loss == pytest.approx(math.log(5000) + 0.5, abs=0.2)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64])
+@torch.no_grad()
+def test_runs_in_other_types(dtype):
+    for method in (SinusoidalEncoding(D), Zero()):
+        model = Transformer(config(), method)
+        reference = model(tokens())
+        out = model.to(dtype)(tokens())
+        assert out.dtype == dtype
+        assert (out.double() - reference.double()).abs().max() < (0.3 if dtype == torch.bfloat16 else 1e-4)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:torch")
+@torch.no_grad()
+def test_compiles_and_exports_whole():
+    model = Transformer(config(), SinusoidalEncoding(D, max_len=4))
+    assert torch.allclose(torch.compile(model, fullgraph=True, backend="aot_eager")(tokens()), model(tokens()), atol=1e-5)
+    assert torch.allclose(torch.export.export(model, (tokens(),)).module()(tokens(seed=2)), model(tokens(seed=2)), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"vocab_size": 0}, "vocab_size .* 0"),
+        ({"d_model": 15}, "d_model=15, n_heads=2"),
+        ({"n_heads": 3}, "d_model=16, n_heads=3"),
+        ({"n_layers": 1.5}, r"n_layers .* 1\.5"),
+        ({"norm": "sandwich"}, "norm .* 'sandwich'"),
+        ({"causal": 1}, "causal .* 1"),
+        ({"tied": None}, "tied .* None"),
+        ({"init_std": -0.1}, "init_std .* -0.1"),
+        ({"scale": 0}, "scale .* 0"),
+    ],
+)
+def test_bad_configs_are_refused(changes, message):
+    with pytest.raises(ValueError, match=message):
+        config(**changes)
+
+
+def test_methods_that_do_not_fit_are_refused():
+    class Heads(PositionMethod):
+        n_heads = 3
+
+    class HeadDim(PositionMethod):
+        head_dim = 4
+
+    with pytest.raises(ValueError, match="d_model=8, the model has d_model=16"):
+        Transformer(config(), SinusoidalEncoding(8))
+    with pytest.raises(ValueError, match="n_heads=3, the model has n_heads=2"):
+        Transformer(config(), Heads())
+    with pytest.raises(ValueError, match="head_dim=4, the model has head_dim=8"):
+        Transformer(config(), [NoPosition(), HeadDim()])
+    with pytest.raises(ValueError, match="got 3 for n_layers=2"):
+        Transformer(config(), [NoPosition()] * 3)
+    with pytest.raises(ValueError, match="position must be"):
+        Transformer(config(), "sinusoidal")
+    with pytest.raises(ValueError, match="position must be"):
+        Transformer(config(), [NoPosition(), None])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((torch.zeros(T, dtype=torch.long),), r"tokens must have shape \(batch, seq\), got \(7,\)"),
+        ((tokens(), torch.arange(4)), r"positions must have shape \(7,\) or \(batch, 7\), got \(4,\)"),
+        ((tokens(), torch.zeros(2, T)), "positions has batch size 2, tokens has 3"),
+        ((tokens(), None, torch.ones(3, 4)), r"attention_mask must have shape .* got \(3, 4\)"),
+    ],
+)
+def test_bad_inputs_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        Transformer(config(), NoPosition())(*arguments)
