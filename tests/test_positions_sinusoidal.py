@@ -78,7 +78,7 @@ def test_explicit_positions_blocks_left_padding_and_packing():
     method, x = SinusoidalEncoding(D, max_len=16), torch.zeros(1, 20, D)
     full = method.embed(x, torch.arange(20))
     for size in (1, 2, 3):
-        for start in range(0, 20 - size):
+        for start in range(20 - size):
             assert torch.equal(method.embed(x[:, :size], torch.arange(start, start + size)), full[:, start : start + size])
     padded = method.embed(torch.zeros(2, 4, D), torch.tensor([[0, 1, 2, 3], [0, 0, 0, 1]]))
     assert torch.equal(padded[1, 3], full[0, 1])

@@ -29,7 +29,6 @@ class PositionMethod(nn.Module):
 
     def score_bias(self, q, k, q_positions, k_positions):
         """None, or a float32 term broadcastable to (batch, heads, q_len, k_len), added to q·k/√head_dim before mask and softmax."""
-        return None
 
     def derive(self, name, make):
         """Register a table that follows from the arguments: never saved, never cast, rebuilt where `to_empty` would leave it undefined.
