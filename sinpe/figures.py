@@ -12,6 +12,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as _MatplotlibFigure
+from PIL import Image
 
 logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)  # "building the font cache" would land in a notebook's stderr
 
@@ -49,9 +50,11 @@ class Figure(_MatplotlibFigure):
         return re.sub(r"(<svg[^>]*>)", lambda tag: tag.group(1) + _DARK, text[text.index("<svg") :], count=1)
 
     def png(self):
-        out = io.BytesIO()
+        out, small = io.BytesIO(), io.BytesIO()
         self.savefig(out, format="png", dpi=150, bbox_inches="tight", facecolor="white", metadata={"Software": None})
-        return out.getvalue()
+        # a palette of 256 colours: a third of the size, and a chapter with all its figures stays below a megabyte
+        Image.open(out).convert("RGB").quantize(256, dither=Image.Dither.NONE).save(small, "png", optimize=True, dpi=(150, 150))
+        return small.getvalue()
 
     def _repr_mimebundle_(self, include=None, exclude=None):
         import base64
@@ -85,6 +88,33 @@ def heat_map(values, *, xlabel, ylabel, label=None, limits=None, colours="RdBu_r
 
 
 @mpl.rc_context(STYLE)
+def heat_maps(maps, *, xlabel, ylabel, label=None, width=5.6, height=3.2):
+    """Matrices of one shape side by side as colours on one scale, symmetric about zero: {name: values}. The name stands below its map."""
+    figure, axes = new(width, height, 1, len(maps), sharey=True, squeeze=False)
+    largest = max(np.abs(values).max() for values in maps.values())
+    for axis, (name, values) in zip(axes[0], maps.items(), strict=True):
+        image = axis.imshow(np.asarray(values, float), cmap="RdBu_r", vmin=-largest, vmax=largest, aspect="auto")
+        axis.set(xlabel=f"{xlabel}\n{name}")
+    axes[0, 0].set_ylabel(ylabel)
+    figure.colorbar(image, ax=axes[0], pad=0.02, label=label).outline.set_visible(False)
+    return figure
+
+
+@mpl.rc_context(STYLE)
+def verdicts(caught, rows, columns, *, xlabel, ylabel, width=5.6, height=3.8):
+    """Which test (row) catches which fault (column): a filled cell with a cross where caught, a dot where it slips through."""
+    figure, axis = new(width, height)
+    axis.imshow(np.asarray(caught, float), cmap=mpl.colors.ListedColormap(["none", COLOURS[1]]), vmin=0, vmax=1, aspect="auto")
+    for (row, column), found in np.ndenumerate(np.asarray(caught, bool)):
+        axis.text(column, row, "×" if found else "·", ha="center", va="center", color="white" if found else INK, fontweight="bold")
+    axis.set_xticks(range(len(columns)), columns, rotation=45, ha="right")
+    axis.set_yticks(range(len(rows)), rows)
+    axis.set(xlabel=xlabel, ylabel=ylabel)
+    axis.tick_params(length=0)
+    return figure
+
+
+@mpl.rc_context(STYLE)
 def attention(weights, queries, keys, *, xlabel="key (read from)", ylabel="query (reads)", width=4.4, height=3.6):
     """Attention weights as a labelled grid: row = query, column = key, darker = more."""
     figure, axis = new(width, height)
@@ -106,6 +136,22 @@ def attention_maps(maps, *, xlabel="key (read from)", ylabel="query (reads)", wi
         axis.set(xlabel=f"{xlabel}\n{name}")
     axes[0, 0].set(ylabel=ylabel)
     figure.colorbar(image, ax=axes, pad=0.02, shrink=0.75, label="attention weight").outline.set_visible(False)
+    return figure
+
+
+@mpl.rc_context(STYLE)
+def labelled_matrices(matrices, *, width=5.6, height=2.5):
+    """Small matrices of weights side by side on one scale, each value written in its cell: {name: (values, row labels, column labels)}. The name stands below."""
+    figure, axes = new(width, height, 1, len(matrices), squeeze=False)
+    largest = max(np.max(values) for values, _, _ in matrices.values())
+    for axis, (name, (values, rows, columns)) in zip(axes[0], matrices.items(), strict=True):
+        axis.imshow(np.asarray(values, float), cmap="Blues", vmin=0, vmax=1.1 * largest, aspect="auto")
+        for (row, column), value in np.ndenumerate(values):
+            axis.text(column, row, f"{value:.2f}", ha="center", va="center", color="white" if value > 0.6 * largest else "black")
+        axis.set_xticks(range(len(columns)), columns)
+        axis.set_yticks(range(len(rows)), rows)
+        axis.set(xlabel=name)
+        axis.tick_params(length=0)
     return figure
 
 
@@ -189,4 +235,6 @@ def trajectories(paths, *, every, width=5.6):
         axis.plot(x[0], y[0], color=INK, marker="o", markersize=8, fillstyle="none", linestyle="none")
         reach = 1.12 * max(np.abs(x).max(), np.abs(y).max())
         axis.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", xlabel=name)
+        axis.locator_params(nbins=3)
+        axis.tick_params(labelsize=8)
     return figure

@@ -1,0 +1,177 @@
+"""Checks for chapter 02: where columns, frequencies and wavelengths of the formula come from."""
+
+import numpy as np
+
+from sinpe.exercises._check import Mistake, check
+from sinpe.formula import inverse_frequencies
+
+
+def check_column_exponent(attempt):
+    """attempt(column, d_model) -> e, such that the column holds a sine or cosine of p · base^(−e).
+
+    e = 2⌊column / 2⌋ / d_model, for integers 0 ≤ column < d_model. Source: Vaswani et al. 2017, §3.5.
+    """
+    cases = [(0, 8), (1, 8), (2, 8), (7, 8), (254, 512), (511, 512)]
+    mistakes = (
+        Mistake(
+            "column index used as pair index",
+            lambda c, d: 2 * c / d,
+            "the i in 2i/d counts pairs. Column c belongs to pair c // 2; 2·c/d doubles the exponent.",
+        ),
+        Mistake(
+            "an exponent of its own for the cosine", lambda c, d: c / d, "columns 2i and 2i + 1 share one frequency; otherwise sin² + cos² of a pair is not 1."
+        ),
+        Mistake("the 2 is missing", lambda c, d: (c // 2) / d, "the exponent is 2i/d, and i = c // 2 alone is half of it: the ladder would end at √base."),
+        Mistake("tensor2tensor's grid", lambda c, d: (c // 2) / (d // 2 - 1), "dividing i by d/2 − 1 is another set of frequencies; the paper divides by d/2."),
+        Mistake("minus sign included", lambda c, d: -2 * (c // 2) / d, "the minus already stands in base^(−e); return the positive e."),
+    )
+    return check(attempt, lambda c, d: 2 * (c // 2) / d, cases, mistakes, praise="columns 2i and 2i + 1 share the exponent 2i/d_model.")
+
+
+def check_frequency_ladder(attempt):
+    """attempt(d_model, base) -> the d_model / 2 angular frequencies base^(−2i / d_model), fastest first.
+
+    Recognises the faults that published code and course work contain. Source: Vaswani et al. 2017, §3.5.
+    """
+    cases = [(4, 10_000.0), (8, 10_000.0), (256, 10_000.0), (16, 100.0)]
+    mistakes = (
+        Mistake(
+            "exponent doubled", lambda d, b: b ** (-4 * _pairs(d) / d), "np.arange(0, d, 2) is already 2i: multiplying by 2 again squares every frequency."
+        ),
+        Mistake(
+            "an exponent of its own for the cosine",
+            lambda d, b: b ** (-np.arange(d) / d),
+            "one frequency a pair, not one a column: the shape is (d_model // 2,).",
+        ),
+        Mistake(
+            "every frequency twice",
+            lambda d, b: np.repeat(inverse_frequencies(d, b), 2),
+            "right numbers, but one a pair is asked for: the shape is (d_model // 2,).",
+        ),
+        Mistake(
+            "base and exponent swapped",
+            lambda d, b: (2 * _pairs(d) / d) ** (1 / b),
+            "base is raised to a power that depends on i; here i was raised to a power that depends on base.",
+        ),
+        Mistake(
+            "base and exponent swapped",
+            lambda d, b: (2 * _pairs(d) / d) ** b,
+            "base is raised to a power that depends on i; here i was raised to the power of base.",
+        ),
+        Mistake("floor division", lambda d, b: np.exp(_pairs(d) * (-np.log(b) / d // 2)), _FLOOR),
+        Mistake("floor division", lambda d, b: np.exp(2 * _pairs(d) * (-np.log(b) / d // 2)), _FLOOR),
+        Mistake(
+            "tensor2tensor's grid",
+            lambda d, b: inverse_frequencies(d, b, spacing="tensor2tensor"),
+            "this grid ends at exactly 1/base; the paper divides by d/2 and stops one step earlier.",
+        ),
+        Mistake(
+            "wavelengths instead of frequencies",
+            lambda d, b: 2 * np.pi / inverse_frequencies(d, b),
+            "2π/ω is the number of positions in one turn; ω is the angle turned in one position.",
+        ),
+        Mistake(
+            "sign of the exponent",
+            lambda d, b: 1 / inverse_frequencies(d, b),
+            "base^(+2i/d) divides the position in the formula; the frequency is its inverse.",
+        ),
+        Mistake("slowest first", lambda d, b: inverse_frequencies(d, b)[::-1], "pair 0 is the fastest: ω_0 = 1."),
+        Mistake("pairs counted from 1", lambda d, b: b ** (-2 * (_pairs(d) + 1) / d), "i starts at 0, so that the first frequency is exactly 1."),
+    )
+    return check(attempt, inverse_frequencies, cases, mistakes, praise="one frequency a pair, from 1 down to base^(−(d−2)/d).")
+
+
+def check_base_for(attempt):
+    """attempt(longest, d_model) -> the base whose longest wavelength 2π · base^((d_model − 2) / d_model) is `longest`."""
+    cases = [(1_000.0, 8), (60_000.0, 64), (1e6, 128)]
+    mistakes = (
+        Mistake(
+            "2π·base taken as the longest wavelength",
+            lambda w, d: w / (2 * np.pi),
+            "the printed formula never reaches 2π·base: the last exponent is (d − 2)/d, not 1.",
+        ),
+        Mistake("2π forgotten", lambda w, d: w ** (d / (d - 2)), "a wavelength is a whole turn: 2π divided by the frequency."),
+        Mistake(
+            "exponent upside down",
+            lambda w, d: (w / (2 * np.pi)) ** ((d - 2) / d),
+            "solve for base: the exponent (d − 2)/d moves to the other side as d/(d − 2).",
+        ),
+        Mistake("the last pair is d/2 − 1", lambda w, d: (w / (2 * np.pi)) ** (d / (d - 1)), "the last pair index is d/2 − 1, so 2i = d − 2, not d − 1."),
+    )
+    return check(attempt, lambda w, d: (w / (2 * np.pi)) ** (d / (d - 2)), cases, mistakes, praise="base = (longest / 2π)^(d/(d − 2)).")
+
+
+def check_frequencies_of(attempt):
+    """attempt(generator) -> the positive frequencies of a real skew-symmetric matrix, largest first.
+
+    The eigenvalues of a skew-symmetric matrix are ±iω and zeros: each ω > 0 counts once.
+    """
+    rng = np.random.default_rng(2)
+    cases = [(a - a.T,) for a in (rng.normal(size=(d, d)) for d in (4, 5, 6))]
+    cases.append((np.pad(cases[0][0], (0, 2)),))  # an even width with two constant coordinates
+
+    def checked(generator):
+        answer = attempt(generator)
+        return "complex" if np.iscomplexobj(answer) else answer
+
+    mistakes = (
+        Mistake(
+            "complex eigenvalues",
+            lambda a: "complex",
+            "the eigenvalues are iω: return the real numbers ω, for example from np.linalg.eigvalsh(1j * generator).",
+        ),
+        Mistake("both signs", lambda a: _spectrum(a), "ω and −ω are the same plane, turned over: keep the positive ones."),
+        Mistake("both signs", lambda a: _spectrum(a)[::-1], "ω and −ω are the same plane, turned over: keep the positive ones."),
+        Mistake(
+            "every frequency twice",
+            lambda a: np.sort(np.abs(_spectrum(a)))[::-1],
+            "a plane has two eigenvalues, iω and −iω, but one frequency; a zero is no plane.",
+        ),
+        Mistake(
+            "zeros kept", lambda a: _spectrum(a)[::-1][: (len(a) + 1) // 2], "a zero (or 1e-16) is a coordinate that never moves, not a frequency: drop it."
+        ),
+        Mistake("squares of the frequencies", lambda a: _frequencies(a) ** 2, "the eigenvalues of A² are −ω²: a square root is missing."),
+        Mistake("smallest first", lambda a: _frequencies(a)[::-1], "sort from the largest to the smallest."),
+    )
+    return check(checked, _frequencies, cases, mistakes, praise="one frequency a plane, zeros left out.")
+
+
+def check_smallest_distance(attempt):
+    """attempt(inv_freq, max_offset) -> the smallest distance between two codes whose offset is 1, 2, …, max_offset.
+
+    distance² = Σ_i 2·(1 − cos(ω_i Δ)), the same for every pair of positions that far apart.
+    """
+    cases = [(inverse_frequencies(16), 300), (np.array([1.0]), 710), (np.array([1.0, 0.5]), 20), (np.array([0.01]), 50)]
+    mistakes = (
+        Mistake("offset 0 included", lambda w, n: 0.0, "a code is at distance 0 from itself: start at offset 1."),
+        Mistake("squared distance", lambda w, n: _distances(w, n).min() ** 2, "a square root is missing."),
+        Mistake(
+            "the factor 2 is missing", lambda w, n: _distances(w, n).min() / np.sqrt(2), "each pair contributes 2 − 2 cos(ωΔ): a sine and a cosine column."
+        ),
+        Mistake("last offset left out", lambda w, n: _distances(w, n - 1).min(), "max_offset itself counts: np.arange(1, max_offset + 1)."),
+        Mistake("neighbours only", lambda w, n: _distances(w, 1).min(), "the closest codes need not be neighbours: try every offset."),
+        Mistake("largest distance", lambda w, n: _distances(w, n).max(), "the smallest one is asked for."),
+    )
+    return check(attempt, lambda w, n: _distances(w, n).min(), cases, mistakes, praise="the smallest distance over all offsets.")
+
+
+_FLOOR = "-log(base)/d//2 is read as (-log(base)/d)//2, which rounds down to a whole number. Write -log(base)/(d//2)."
+
+
+def _pairs(d_model):
+    return np.arange(d_model // 2)
+
+
+def _spectrum(generator):
+    """The real numbers ±ω and 0, ascending: eigenvalues of the Hermitian matrix iA."""
+    return np.linalg.eigvalsh(1j * generator)
+
+
+def _frequencies(generator):
+    spectrum = _spectrum(generator)[::-1]
+    return spectrum[spectrum > 1e-9 * spectrum[0]]
+
+
+def _distances(inv_freq, max_offset):
+    half = np.outer(np.arange(1, max_offset + 1), inv_freq) / 2
+    return 2 * np.sqrt((np.sin(half) ** 2).sum(axis=1))
