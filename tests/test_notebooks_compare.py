@@ -63,7 +63,7 @@ def changes(outputs):
 @pytest.mark.parametrize("name", COURSE.stored)
 def test_every_stored_number_is_compared(name, nbval_cells, tmp_path):
     compared, approximate = 0, 0
-    for cell in nbval_cells(shutil.copy(ROOT / "notebooks" / name, tmp_path)):
+    for cell in nbval_cells(Path(shutil.copy(ROOT / "notebooks" / name, tmp_path))):
         assert cell.options["check"] and not cell.options["skip"], f"{name}, In [{cell.cell_num + 1}]: is exempt from comparison"
         assert cell.cell.execution_count is not None, f"{name}, In [{cell.cell_num + 1}]: has no execution count, so nbval does not compare it"
         stored = coalesce_streams(copy.deepcopy(cell.cell.outputs))
@@ -78,7 +78,7 @@ def test_every_stored_number_is_compared(name, nbval_cells, tmp_path):
 
 @pytest.mark.parametrize("name", COURSE.stored)
 def test_every_stored_output_is_compared(name, nbval_cells, tmp_path):
-    for cell in nbval_cells(shutil.copy(ROOT / "notebooks" / name, tmp_path)):
+    for cell in nbval_cells(Path(shutil.copy(ROOT / "notebooks" / name, tmp_path))):
         stored = coalesce_streams(copy.deepcopy(cell.cell.outputs))
         warning = nbformat.v4.new_output("stream", name="stderr", text="UserWarning: new")
         assert not cell.compare_outputs([*copy.deepcopy(stored), warning], copy.deepcopy(stored)), f"{name}, In [{cell.cell_num + 1}]: a new warning goes unnoticed"
