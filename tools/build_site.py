@@ -58,7 +58,7 @@ def build(folder):
     """Run Jupyter Book. Old pages are removed first, so that what is there afterwards was built now."""
     shutil.rmtree(folder / "_build/html", ignore_errors=True)
     command = ["build", str(ROOT), "--path-output", str(folder), "-W", "-n", "--keep-going", "--all"]
-    return subprocess.run([sys.executable, "-c", "from jupyter_book.cli.main import main; main()", *command], cwd=ROOT).returncode
+    return subprocess.run([sys.executable, "-c", "from jupyter_book.cli.main import main; main()", *command], check=False, cwd=ROOT).returncode
 
 
 def main(folder="."):

@@ -29,7 +29,7 @@ def answers(index):
     """Whether a package index answers within PROBE_SECONDS; a process of its own, since a name server that hangs ignores time-outs."""
     command = [sys.executable, "-c", PROBE, index.rstrip("/"), str(PROBE_SECONDS)]
     try:
-        return subprocess.run(command, stderr=subprocess.DEVNULL, timeout=PROBE_SECONDS + 1).returncode == 0
+        return subprocess.run(command, check=False, stderr=subprocess.DEVNULL, timeout=PROBE_SECONDS + 1).returncode == 0
     except subprocess.TimeoutExpired:
         return False
 
@@ -106,6 +106,7 @@ def main():
     sources = (ROOT / "pyproject.toml").read_text(encoding="utf-8") + str(versions)
     wanted = {
         "root": str(ROOT),
+        "versions": "newest" if arguments.newest else " ".join(["oldest", *arguments.oldest]) if arguments.oldest else "locked",
         "sources": hashlib.sha256(sources.encode()).hexdigest(),
         "extras": sorted({*arguments.extras, *done.get("extras", [])}),
     }

@@ -2,6 +2,8 @@
 
     python tools/run_notebooks.py            # all of notebooks/
     python tools/run_notebooks.py 02 04      # those whose file name starts so
+
+A notebook that fails, or that writes to stderr, is not stored.
 """
 
 import sys
