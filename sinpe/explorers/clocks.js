@@ -5,7 +5,7 @@ define(class extends Explorer {
   static style = `
     .grid { display: grid; gap: .25rem 0; align-items: center; }
     .grid svg { display: block; width: min(100%, 5rem); margin: auto; padding: 0 6%; }
-    .wave { text-align: center; font-size: .8rem; white-space: nowrap; }
+    .wave { text-align: center; font-size: clamp(.62rem, 2vw, .8rem); white-space: nowrap; }
     .many .wave { writing-mode: vertical-rl; margin: auto; }
     .rest { grid-column: 2 / -1; }
     .strip { height: 1.6rem; }

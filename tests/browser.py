@@ -1,0 +1,65 @@
+"""A real Chromium and a local web server, for the tests that look at pages."""
+
+import os
+import shutil
+import threading
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
+
+
+def chromium_path(playwright):
+    """The browser named in CHROMIUM, on the path, or playwright's own; None if there is none."""
+    names = [os.environ.get("CHROMIUM"), "chromium", "chromium-browser", "google-chrome", "google-chrome-stable"]
+    found = [shutil.which(name) for name in names if name] + [playwright.chromium.executable_path]
+    return next((path for path in found if path and Path(path).exists()), None)
+
+
+@contextmanager
+def chromium():
+    """A headless browser. Without one the test is skipped, or fails where CI is set, since there it must not go unnoticed."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        path = chromium_path(playwright)
+        if path is None:
+            (pytest.fail if os.environ.get("CI") else pytest.skip)("no Chromium: install it, or name it in the environment variable CHROMIUM")
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+class _Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+@contextmanager
+def served(folder):
+    """The address of a web server on this machine that serves the folder."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(folder))) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def watch(page, address):
+    """A list that fills with what a page must not do: requests elsewhere, console warnings and errors, uncaught errors, failed requests."""
+    problems = []
+    page.on("request", lambda r: problems.append(f"request to {r.url}") if not r.url.startswith((address, "data:", "blob:")) else None)
+    page.on("requestfailed", lambda r: problems.append(f"failed request for {r.url}"))
+    page.on("response", lambda r: problems.append(f"{r.status} for {r.url}") if r.status >= 400 else None)
+    page.on("console", lambda m: problems.append(f"console {m.type}: {m.text}") if m.type in ("error", "warning") else None)
+    page.on("pageerror", lambda e: problems.append(f"uncaught: {e}"))
+    return problems
