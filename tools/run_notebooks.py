@@ -26,7 +26,9 @@ def execute(path):
     """Run one notebook and write it back; refuse to store an error or anything on stderr."""
     notebook = nbformat.read(path, as_version=4)
     with tempfile.TemporaryDirectory() as empty:
-        client = NotebookClient(notebook, timeout=TIMEOUT, kernel_name="python3", record_timing=False, resources={"metadata": {"path": empty}})
+        client = NotebookClient(
+            notebook, timeout=TIMEOUT, kernel_name="python3", record_timing=False, coalesce_streams=True, resources={"metadata": {"path": empty}}
+        )
         client.execute()
     problems = [
         f"{path.name}, cell {cell.id}: wrote to stderr: {output.text.strip()}"
