@@ -20,7 +20,6 @@ dtypes = st.sampled_from([np.float16, np.float32, np.float64])
 positions = st.floats(-1e6, 1e6)
 
 
-
 def literal(position, d_model, base=10_000.0, layout="interleaved", spacing="paper"):
     """One code by a loop over columns, straight from the paper."""
     code = [0.0] * d_model
@@ -212,7 +211,9 @@ def test_no_two_codes_meet_within_200_000_positions(d_model, nearest):
 
 
 @pytest.mark.parametrize("d_model", [1, 3, 7, 127])
-@pytest.mark.parametrize("function", [inverse_frequencies, wavelengths, lambda d: sinusoidal_encoding(4, d), lambda d: shift_matrix(1, d), lambda d: similarity(1, d)])
+@pytest.mark.parametrize(
+    "function", [inverse_frequencies, wavelengths, lambda d: sinusoidal_encoding(4, d), lambda d: shift_matrix(1, d), lambda d: similarity(1, d)]
+)
 def test_an_odd_width_is_refused_because_each_frequency_needs_a_sine_and_a_cosine(d_model, function):
     with pytest.raises(ValueError, match=rf"d_model.*sine and a cosine.*{d_model}"):
         function(d_model)
@@ -376,7 +377,10 @@ def test_threads_get_the_same_values():
         assert np.array_equal(table, sinusoidal_encoding(20, *arguments))
 
 
-@pytest.mark.parametrize("statement", ["import sinpe", "import sinpe.formula", "from sinpe import sinusoidal_encoding, similarity; sinusoidal_encoding(4, 8)", "import sinpe; dir(sinpe)"])
+@pytest.mark.parametrize(
+    "statement",
+    ["import sinpe", "import sinpe.formula", "from sinpe import sinusoidal_encoding, similarity; sinusoidal_encoding(4, 8)", "import sinpe; dir(sinpe)"],
+)
 def test_the_formula_needs_numpy_alone(run_python, statement):
     heavy = ("torch", "matplotlib", "scipy", "tqdm", "IPython", "pandas")
     assert run_python(f"import sys\n{statement}\nprint([name for name in {heavy} if name in sys.modules])").strip() == "[]"

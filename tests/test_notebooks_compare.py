@@ -81,7 +81,9 @@ def test_every_stored_output_is_compared(name, nbval_cells, tmp_path):
     for cell in nbval_cells(Path(shutil.copy(ROOT / "notebooks" / name, tmp_path))):
         stored = coalesce_streams(copy.deepcopy(cell.cell.outputs))
         warning = nbformat.v4.new_output("stream", name="stderr", text="UserWarning: new")
-        assert not cell.compare_outputs([*copy.deepcopy(stored), warning], copy.deepcopy(stored)), f"{name}, In [{cell.cell_num + 1}]: a new warning goes unnoticed"
+        assert not cell.compare_outputs([*copy.deepcopy(stored), warning], copy.deepcopy(stored)), (
+            f"{name}, In [{cell.cell_num + 1}]: a new warning goes unnoticed"
+        )
         for number in range(len(stored)):
             fewer = copy.deepcopy(stored[:number] + stored[number + 1 :])
             assert not cell.compare_outputs(fewer, copy.deepcopy(stored)), f"{name}, In [{cell.cell_num + 1}]: a missing output goes unnoticed"
