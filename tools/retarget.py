@@ -31,7 +31,7 @@ def check(repository):
     """Refuse what is not the name of a GitHub repository, or one whose site is published elsewhere."""
     owner, _, name = repository.partition("/")
     if not OWNER.fullmatch(owner) or not NAME.fullmatch(name):
-        raise SystemExit(f"REPO={repository!r} is not owner/name, as in `make retarget REPO=ada/positions`: letters, digits and hyphens; the name also . and _")
+        raise SystemExit(f"REPO={repository!r} is not owner/name: letters, digits and hyphens, in the name also . and _")
     if name.lower() == f"{owner.lower()}.github.io":
         raise SystemExit(f"REPO={repository!r}: a repository of this name is published at {name}/, not at {owner}.github.io/{name}/: choose another name")
 

@@ -1,0 +1,104 @@
+"""README, CONTRIBUTING and the launch files say what is true: commands, chapters, examples, links, versions."""
+
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import build_site
+import nbformat
+import pytest
+from lock import locked
+
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+CHAPTERS = [page for page in build_site.pages(build_site.read(ROOT / "_toc.yml")) if page.startswith("notebooks/")]
+ROWS = [re.split(r"(?<!\\)\|", line)[1:-1] for line in README.splitlines() if line.startswith("| [")]
+
+
+def blocks(text, language):
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+def test_the_readme_begins_with_the_two_commands():
+    title, fence, *lines = [line for line in README.splitlines() if line]
+    assert title.startswith("# ") and fence == "```bash"
+    assert [line.split("#")[0].strip() for line in lines[:2]] == ["make book", "make test"]
+
+
+def test_the_table_lists_the_chapters_in_order():
+    assert [re.search(r"\]\((notebooks/\w+)\.ipynb\)", row[0])[1] for row in ROWS] == CHAPTERS
+    for number, (row, page) in enumerate(zip(ROWS, CHAPTERS, strict=True), 1):
+        title = nbformat.read(ROOT / f"{page}.ipynb", as_version=4).cells[0].source.splitlines()[0].removeprefix("# ")
+        assert row[0].strip().startswith(f"[{number}. {title}](") and page.startswith(f"notebooks/{number:02d}_")
+
+
+def test_the_table_launches_each_chapter_as_the_chapter_does():
+    for row, page in zip(ROWS, CHAPTERS, strict=True):
+        own = re.findall(r"\]\((https://[^)]+)\)", nbformat.read(ROOT / f"{page}.ipynb", as_version=4).cells[0].source)
+        assert re.findall(r"\]\((https://[^)]+)\)", row[2]) == own
+
+
+def test_the_examples_run(tmp_path):
+    """In one fresh process, from top to bottom, with warnings as errors, away from the repository."""
+    examples = blocks(README, "python")
+    assert len(examples) == 2 and all("assert" in example for example in examples)
+    done = subprocess.run([sys.executable, "-W", "error", "-c", "\n".join(examples)], check=False, cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
+def test_links_between_files_resolve(name):
+    text = (ROOT / name).read_text(encoding="utf-8")
+    for link in re.findall(r"\]\(([^)\s]+)\)", text):
+        if "://" not in link:
+            assert (ROOT / link.partition("#")[0]).exists(), f"{name}: {link}"
+
+
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])
+def test_files_that_are_named_exist(name):
+    text = re.sub(r"```.*?```", "", (ROOT / name).read_text(encoding="utf-8"), flags=re.DOTALL)
+    made = ("_build/", ".venv")
+    for path in re.findall(r"`([\w.]+/[\w./]*|[\w-]+\.(?:md|toml|txt|yml|cff))`", text):
+        assert path.startswith(made) or "NN" in path or (ROOT / path).exists(), f"{name}: {path}"
+
+
+def test_the_rules_are_numbered():
+    rules = re.findall(r"^(\d+)\. ", CONTRIBUTING.partition("## Rules for content")[2].partition("\n## ")[0], re.MULTILINE)
+    assert rules == [str(number) for number in range(1, len(rules) + 1)] and len(rules) >= 10
+
+
+def test_the_budgets_that_are_stated_are_the_ones_that_are_checked():
+    import check_notebooks
+
+    stated = re.search(r"within (\d+) seconds \((\d+) for a chapter that is an experiment\) and ([\d.]+) GB", CONTRIBUTING)
+    assert [float(number) for number in stated.groups()] == [check_notebooks.SECONDS, check_notebooks.EXPERIMENT_SECONDS, check_notebooks.MEMORY / 1e9]
+
+
+# --- Binder and the container -----------------------------------------------------------------------------------------------------
+
+
+def test_binder_takes_a_python_that_is_supported():
+    """Without this file its default is older than the package allows."""
+    oldest = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["requires-python"].removeprefix(">=")
+    minor = re.fullmatch(r"python-3\.(\d+)\n", (ROOT / "binder/runtime.txt").read_text())[1]
+    assert int(minor) >= int(oldest.split(".")[1])
+
+
+def test_binder_installs_the_locked_versions_and_no_cuda():
+    lines = [line for line in (ROOT / "binder/requirements.txt").read_text().splitlines() if line and not line.startswith("#")]
+    index, constraints, torch, own = lines
+    assert index == "--extra-index-url " + re.search(r"^TORCH_INDEX \?= (\S+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)[1] and index.endswith("/cpu")
+    assert (ROOT / "binder" / constraints.removeprefix("-c ")).resolve() == ROOT / "constraints.txt"
+    assert torch == f"torch=={locked()['torch']}+cpu"
+    assert own == "-e ." and not (ROOT / "binder/environment.yml").exists() and not (ROOT / "environment.yml").exists()
+
+
+def test_the_container_is_made_by_make():
+    settings = json.loads((ROOT / ".devcontainer/devcontainer.json").read_text())
+    assert settings["postCreateCommand"] == "make install"
+    assert int(re.fullmatch(r"python:3\.(\d+)-\w+", settings["image"])[1]) >= 11
+    assert settings["customizations"]["vscode"]["settings"]["python.defaultInterpreterPath"].endswith("/.venv/bin/python")
