@@ -106,7 +106,9 @@ def verdicts(caught, rows, columns, *, xlabel, ylabel, width=5.6, height=3.8):
     figure, axis = new(width, height)
     axis.imshow(np.asarray(caught, float), cmap=mpl.colors.ListedColormap(["none", COLOURS[1]]), vmin=0, vmax=1, aspect="auto")
     for (row, column), found in np.ndenumerate(np.asarray(caught, bool)):
-        axis.text(column, row, "×" if found else "·", ha="center", va="center", color="white" if found else INK, fontweight="bold")
+        axis.text(column, row, "×" if found else "·", ha="center", va="center_baseline", color="white" if found else INK, fontsize=13)
+    axis.hlines(np.arange(len(rows) - 1) + 0.5, -0.5, len(columns) - 0.5, color="#777777", linewidth=0.4)
+    axis.vlines(np.arange(len(columns) - 1) + 0.5, -0.5, len(rows) - 0.5, color="#777777", linewidth=0.4)
     axis.set_xticks(range(len(columns)), columns, rotation=45, ha="right")
     axis.set_yticks(range(len(rows)), rows)
     axis.set(xlabel=xlabel, ylabel=ylabel)
