@@ -142,7 +142,7 @@ def attention_maps(maps, *, xlabel="key (read from)", ylabel="query (reads)", wi
 
 
 @mpl.rc_context(STYLE)
-def labelled_matrices(matrices, *, width=5.6, height=2.5):
+def labelled_matrices(matrices, *, xlabel="key (read from)", ylabel="query (reads)", width=5.6, height=2.7):
     """Small matrices of weights side by side on one scale, each value written in its cell: {name: (values, row labels, column labels)}. The name stands below."""
     figure, axes = new(width, height, 1, len(matrices), squeeze=False)
     largest = max(np.max(values) for values, _, _ in matrices.values())
@@ -152,8 +152,9 @@ def labelled_matrices(matrices, *, width=5.6, height=2.5):
             axis.text(column, row, f"{value:.2f}", ha="center", va="center", color="white" if value > 0.6 * largest else "black")
         axis.set_xticks(range(len(columns)), columns)
         axis.set_yticks(range(len(rows)), rows)
-        axis.set(xlabel=name)
+        axis.set(xlabel=f"{xlabel}\n{name}")
         axis.tick_params(length=0)
+    axes[0, 0].set(ylabel=ylabel)
     return figure
 
 
