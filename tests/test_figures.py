@@ -1,0 +1,262 @@
+"""Figures: the same bytes on every run, legible in light and dark, no global state, and what is drawn is what was given."""
+
+import base64
+import hashlib
+import inspect
+import io
+import json
+import re
+from xml.etree import ElementTree
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib.colors import to_hex, to_rgb
+from PIL import Image
+
+from sinpe import figures, inverse_frequencies, sinusoidal_encoding
+
+TABLE = sinusoidal_encoding(20, 16)
+X = np.linspace(0, 6, 50)
+WAVES = {"sine": np.sin(X), "cosine": np.cos(X), "both": np.sin(X) + np.cos(X)}
+WEIGHTS = np.array([[0.7, 0.2, 0.1], [0.0, 0.5, 0.5], [0.25, 0.25, 0.5]])
+WORDS = ["dog", "bites", "man"]
+LABELS = {"xlabel": "column", "ylabel": "position"}
+
+EXAMPLES = {
+    "new": lambda: figures.new()[0],
+    "heat_map": lambda: figures.heat_map(TABLE, **LABELS, label="value"),
+    "heat_maps": lambda: figures.heat_maps({"here": TABLE, "there": -TABLE}, **LABELS),
+    "verdicts": lambda: figures.verdicts(WEIGHTS > 0.3, WORDS, WORDS, **LABELS),
+    "attention": lambda: figures.attention(WEIGHTS, WORDS, WORDS),
+    "attention_maps": lambda: figures.attention_maps({"first": WEIGHTS, "second": WEIGHTS.T}),
+    "labelled_matrices": lambda: figures.labelled_matrices({"first": (WEIGHTS, WORDS, WORDS), "second": (WEIGHTS[:2], WORDS[:2], WORDS)}, **LABELS),
+    "lines": lambda: figures.lines(X, WAVES, xlabel="x", ylabel="value", level=0, spread={"sine": (WAVES["sine"] - 0.1, WAVES["sine"] + 0.1)}),
+    "bars": lambda: figures.bars({"one": 1.0, "two": 2.0}, ylabel="count", xlabel="name", level=1.5, error={"one": 0.1, "two": 0.2}),
+    "clocks": lambda: figures.clocks([0, 1, 10], inverse_frequencies(8)),
+    "small_multiples": lambda: figures.small_multiples(X, WAVES, xlabel="x"),
+    "trajectories": lambda: figures.trajectories({"circle": (np.cos(X), np.sin(X)), "line": (X, X)}, every=5),
+}
+every_figure = pytest.mark.parametrize("name", EXAMPLES)
+
+
+def draw_all():
+    """{name: (figure, svg, png)}, each shown for the first time."""
+    return {name: (figure := draw(), figure.svg(), figure.png()) for name, draw in EXAMPLES.items()}
+
+
+def fingerprints(drawn):
+    """{name: hash of SVG and PNG}."""
+    return {name: hashlib.sha256(svg.encode() + png).hexdigest() for name, (_, svg, png) in drawn.items()}
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    """Every example, drawn once; matplotlib's settings are as before."""
+    before = dict(mpl.rcParams)
+    figures = draw_all()
+    assert dict(mpl.rcParams) == before
+    return figures
+
+
+def image(axis):
+    return axis.images[0].get_array()
+
+
+def test_every_function_that_draws_has_an_example():
+    public = {name for name, value in vars(figures).items() if inspect.isfunction(value) and value.__module__ == figures.__name__ and not name.startswith("_")}
+    assert public == set(EXAMPLES)
+
+
+def test_every_figure_has_the_same_bytes_in_another_process(drawn, run_python, root):
+    code = "import json, sys; sys.path.insert(0, sys.argv[1]); from test_figures import *; print(json.dumps(fingerprints(draw_all())))"
+    assert json.loads(run_python(code, str(root / "tests"), PYTHONHASHSEED="1")) == fingerprints(drawn)
+
+
+@every_figure
+def test_the_svg_follows_the_page_into_the_dark(name, drawn):
+    svg = drawn[name][1]
+    assert ElementTree.fromstring(svg).tag.endswith("svg")
+    assert re.match(r"<svg[^>]*><style>@media \(prefers-color-scheme: dark\)", svg)
+    assert svg.count("<style>") == 1
+    assert "dc:date" not in svg
+    assert "<image" not in svg or "data:image/png;base64" in svg  # nothing outside the file
+
+
+@every_figure
+def test_ink_is_the_page_s_text_colour(name, drawn):
+    """Black text would vanish on a dark page. Inside a coloured cell the text's ground does not change, so there it may be black or white."""
+    figure, svg, _ = drawn[name]
+    for text in figure.findobj(mpl.text.Text):
+        colour = to_hex(text.get_color())
+        in_a_cell = text.axes is not None and text.axes.images and text in text.axes.texts
+        assert colour == figures.INK or in_a_cell, f"{text.get_text()!r} is {colour}"
+    for axis in figure.axes:
+        for spine in axis.spines.values():
+            assert not spine.get_visible() or to_hex(spine.get_edgecolor()) == figures.INK
+        for tick in (*axis.xaxis.get_major_ticks(), *axis.yaxis.get_major_ticks()):
+            assert to_hex(tick.tick1line.get_color()) == figures.INK
+    assert figures.INK in svg or name == "attention_maps"
+
+
+@every_figure
+def test_labels_but_no_title_inside(name, drawn):
+    figure = drawn[name][0]
+    assert all(axis.get_title() == "" for axis in figure.axes)
+    assert figure.get_suptitle() == ""
+    if name != "new":
+        assert any(axis.get_xlabel() for axis in figure.axes) or figure.get_supxlabel()
+
+
+@every_figure
+def test_a_figure_fits_a_phone(name, drawn):
+    width, height = drawn[name][0].get_size_inches()
+    assert width <= 5.6
+    assert height <= 6
+
+
+@every_figure
+def test_the_png_stands_on_white(name, drawn):
+    picture = Image.open(io.BytesIO(drawn[name][2])).convert("RGBA")
+    assert picture.getpixel((0, 0)) == (255, 255, 255, 255)
+    assert picture.getextrema()[3] == (255, 255)
+
+
+def test_ipython_shows_svg_with_png_and_text_beside_it(drawn):
+    from IPython.core.formatters import DisplayFormatter
+
+    _, svg, png = drawn["bars"]
+    data, _ = DisplayFormatter().format(EXAMPLES["bars"]())
+    assert data == {"image/svg+xml": svg, "image/png": base64.b64encode(png).decode(), "text/plain": "figure"}
+
+
+def test_a_reader_s_own_settings_do_not_change_a_figure(drawn):
+    with mpl.rc_context({"axes.facecolor": "yellow", "svg.hashsalt": "other", "lines.linewidth": 9, "text.color": "red", "axes.grid": True, "font.size": 20}):
+        assert figures.lines(X, WAVES, xlabel="x", ylabel="value").axes[0].lines[0].get_linewidth() == figures.STYLE["lines.linewidth"]
+        assert to_hex(EXAMPLES["bars"]().axes[0].xaxis.label.get_color()) == figures.INK
+
+
+def test_drawing_needs_no_pyplot_and_writes_nothing(run_python):
+    code = "import sys; from sinpe import figures; figures.bars({'a': 1}, ylabel='y')._repr_mimebundle_(); print('matplotlib.pyplot' in sys.modules)"
+    assert run_python(code).strip() == "False"
+
+
+def test_a_cold_font_cache_stays_silent(run_python, tmp_path):
+    """matplotlib says on stderr that it builds its font cache, which would land in a notebook."""
+    code = (
+        "import contextlib, io; error = io.StringIO()\n"
+        "with contextlib.redirect_stderr(error):\n    from sinpe import figures; figures.bars({'a': 1}, ylabel='y').svg()\n"
+        "print(repr(error.getvalue()))"
+    )
+    assert run_python(code, MPLCONFIGDIR=str(tmp_path)).strip() == "''"
+
+
+def contrast(one, other):
+    """WCAG 2's contrast ratio of two colours."""
+
+    def luminance(colour):
+        return np.dot([0.2126, 0.7152, 0.0722], [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(colour)])
+
+    brighter, darker = sorted((luminance(one), luminance(other)), reverse=True)
+    return (brighter + 0.05) / (darker + 0.05)
+
+
+@pytest.mark.parametrize("background", ["#ffffff", "#121212"])
+def test_colours_stand_out_on_both_grounds(background):
+    for colour in figures.COLOURS:
+        assert contrast(colour, background) >= 3, f"{colour} on {background}: {contrast(colour, background):.2f}"
+    assert contrast(figures.INK if background == "#ffffff" else "#e6e6e6", background) >= 7
+
+
+def test_colour_is_never_the_only_cue():
+    assert len(set(figures.COLOURS)) == len(figures.COLOURS) == len(set(figures.DASHES))
+    styles = [line.get_linestyle() for line in EXAMPLES["lines"]().axes[0].lines[:3]]
+    assert len(set(styles)) == 3
+
+
+# What is drawn is what was given
+
+
+def test_heat_maps_draw_their_matrix_on_a_symmetric_scale():
+    axis = EXAMPLES["heat_map"]().axes[0]
+    assert np.array_equal(image(axis), TABLE)
+    assert axis.images[0].get_clim() == (-1, 1)
+    assert (axis.get_xlabel(), axis.get_ylabel()) == ("column", "position")
+    assert figures.heat_map(TABLE, **LABELS, limits=(0, 2)).axes[0].images[0].get_clim() == (0, 2)
+    assert figures.heat_map(TABLE, **LABELS, colours="viridis").axes[0].images[0].get_clim() == (TABLE.min(), TABLE.max())
+    first, second = EXAMPLES["heat_maps"]().axes[:2]
+    assert np.array_equal(image(first), TABLE)
+    assert np.array_equal(image(second), -TABLE)
+    assert first.images[0].get_clim() == second.images[0].get_clim()
+
+
+def test_the_first_row_is_on_top():
+    axis = EXAMPLES["heat_map"]().axes[0]
+    assert axis.get_ylim()[0] > axis.get_ylim()[1]
+
+
+def test_attention_draws_its_weights_between_0_and_1():
+    axis = EXAMPLES["attention"]().axes[0]
+    assert np.array_equal(image(axis), WEIGHTS)
+    assert axis.images[0].get_clim() == (0, 1)
+    assert [text.get_text() for text in axis.get_xticklabels()] == [text.get_text() for text in axis.get_yticklabels()] == WORDS
+    assert [np.array_equal(image(axis), weights) for axis, weights in zip(EXAMPLES["attention_maps"]().axes, (WEIGHTS, WEIGHTS.T), strict=False)] == [
+        True,
+        True,
+    ]
+
+
+def test_cells_say_their_value():
+    first = EXAMPLES["labelled_matrices"]().axes[0]
+    assert [text.get_text() for text in first.texts] == [f"{value:.2f}" for value in WEIGHTS.ravel()]
+    assert np.array_equal(image(first), WEIGHTS)
+    marks = EXAMPLES["verdicts"]().axes[0]
+    assert [text.get_text() == "×" for text in marks.texts] == (WEIGHTS > 0.3).ravel().tolist()
+
+
+def test_lines_draw_their_curves():
+    axis = EXAMPLES["lines"]().axes[0]
+    for line, (name, y) in zip(axis.lines, WAVES.items(), strict=False):
+        assert np.array_equal(line.get_xdata(), X)
+        assert np.array_equal(line.get_ydata(), y)
+        assert line.get_label() == name
+    assert axis.lines[3].get_ydata() == [0, 0]  # the level
+    assert len(axis.collections) == 1  # the spread
+    assert [text.get_text() for text in axis.get_legend().get_texts()] == list(WAVES)
+    assert figures.lines(X, {"sine": WAVES["sine"]}, xlabel="x", ylabel="y").axes[0].get_legend() is None
+
+
+def test_lines_may_have_an_x_of_their_own_and_logarithmic_axes():
+    figure = figures.lines(
+        {"a": [1, 2], "b": [1, 10, 100]}, {"a": [3, 4], "b": [5, 6, 7]}, xlabel="x", ylabel="y", xscale="log", yscale="log", ylim=(1, 10), markers=True
+    )
+    axis = figure.axes[0]
+    assert [line.get_xdata().tolist() for line in axis.lines] == [[1, 2], [1, 10, 100]]
+    assert (axis.get_xscale(), axis.get_yscale(), axis.get_ylim()) == ("log", "log", (1, 10))
+    assert [line.get_marker() for line in axis.lines] == ["o", "s"]
+
+
+def test_bars_have_the_given_heights():
+    axis = EXAMPLES["bars"]().axes[0]
+    assert [bar.get_height() for bar in axis.patches] == [1, 2]
+    assert [text.get_text() for text in axis.get_xticklabels()] == ["one", "two"]
+
+
+def test_clock_hands_point_at_position_times_frequency_from_the_top():
+    w = inverse_frequencies(8)
+    axes = np.array(EXAMPLES["clocks"]().axes).reshape(3, 4)
+    for row, position in enumerate([0, 1, 10]):
+        for column in range(4):
+            x, y = axes[row, column].lines[0].get_data()
+            assert np.allclose([x[1], y[1]], [np.sin(position * w[column]), np.cos(position * w[column])])
+
+
+def test_small_multiples_and_trajectories_draw_their_data():
+    panels = EXAMPLES["small_multiples"]().axes
+    assert [axis.get_visible() for axis in panels] == [True, True, True, False]
+    for axis, (name, y) in zip(panels, WAVES.items(), strict=False):
+        assert np.array_equal(axis.lines[0].get_ydata(), y)
+        assert axis.get_ylabel() == name
+    circle = EXAMPLES["trajectories"]().axes[0]
+    assert np.array_equal(circle.lines[0].get_data(), (np.cos(X), np.sin(X)))
+    assert circle.get_aspect() == 1
