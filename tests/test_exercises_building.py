@@ -20,6 +20,10 @@ def fill(n, sine, cosine=None, dtype=np.float64):
     return out
 
 
+def fill_angles(angles):
+    return np.stack([np.sin(angles), np.cos(angles)], -1).reshape(len(angles), -1)
+
+
 def right_loop(n, d):
     return [[(math.sin if j % 2 == 0 else math.cos)(p / 10000 ** (2 * (j // 2) / d)) for j in range(d)] for p in range(n)]
 
@@ -147,11 +151,21 @@ WRONG = {
     "A4, loop that divides by zero": (a4_loop, "base and exponent swapped"),
     "A5, torch": (a5_torch, "floor division"),
     "A5, python operator": (lambda n, d: fill(n, np.exp(np.arange(0, d, 2) * (-np.log(10000) // d))), "floor division"),
+    "A4, negative root": (lambda n, d: fill(n, (np.arange(0, d, 2) / d) ** (-1 / 10000)), "base and exponent swapped"),
+    "A5, of the position": (lambda n, d: fill_angles(np.arange(n)[:, None] // (1 / w(d))), "floor division"),
     "A5, whole exponent": (lambda n, d: fill(n, 10000.0 ** -(np.arange(0, d, 2) // d)), "floor division"),
     "A11, float16": (in_type(torch.float16), "low-precision angles, float16"),
     "A11, float16 kept as float32": (in_type(torch.float16, torch.float32), "low-precision angles, float16"),
     "A11, bfloat16": (in_type(torch.bfloat16), "low-precision angles, bfloat16"),
     "A11, bfloat16 kept as float32": (in_type(torch.bfloat16, torch.float32), "low-precision angles, bfloat16"),
+    "A11, bfloat16 positions only": (
+        lambda n, d: fill_angles(torch.arange(n).bfloat16().double().numpy()[:, None] * w(d)),
+        "low-precision angles, bfloat16",
+    ),
+    "A11, bfloat16 frequencies only": (
+        lambda n, d: fill_angles(np.arange(n)[:, None] * torch.from_numpy(w(d)).bfloat16().double().numpy()),
+        "low-precision angles, bfloat16",
+    ),
     "A11, numpy": (numpy_half, "low-precision angles, float16"),
     "A12": (lambda n, d: fill(n, sinpe.inverse_frequencies(d, spacing="tensor2tensor")), "tensor2tensor spacing"),
     "layout": (lambda n, d: sinpe.sinusoidal_encoding(n, d, layout="concatenated"), "concatenated layout"),

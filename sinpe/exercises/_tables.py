@@ -22,6 +22,7 @@ FREQUENCIES = (  # ω of pair i at width d; one name may stand for several ways 
     ("exponent without minus", lambda i, d: B ** (2 * i / d)),
     ("slowest frequency first", lambda i, d: B ** (-2 * i[::-1] / d)),
     (SWAPPED, lambda i, d: (2 * i / d) ** (1 / B)),
+    (SWAPPED, lambda i, d: (2 * i / d) ** (-1 / B)),
     (SWAPPED, lambda i, d: (2 * i / d) ** B),
     (FLOORED, lambda i, d: np.exp(i * (-np.log(B) / d // 2))),
     (FLOORED, lambda i, d: np.exp(i * (-np.log(B) // (d / 2)))),
@@ -53,7 +54,13 @@ COLUMNS = (
     ("axes swapped", lambda sin, cos: np.stack([sin, cos], axis=-1).reshape(len(sin), -1).T),
 )
 STARTS = ((RIGHT, 0), ("positions start at 1", 1))
-UNITS = ((RIGHT, 1.0), (DEGREES, np.pi / 180), (DEGREES, 180 / np.pi), ("full turns instead of radians", 2 * np.pi))
+ANGLES = (
+    (RIGHT, lambda angle: angle),
+    (DEGREES, np.radians),
+    (DEGREES, np.degrees),
+    ("full turns instead of radians", lambda angle: 2 * np.pi * angle),
+    (FLOORED, lambda angle: np.floor(angle + 1e-9)),  # position // wavelength
+)
 
 HINTS = {
     DOUBLED: "the frequencies fall twice as fast as they should. Look at what your index counts: one that runs over the columns 0, 2, 4, … already is 2i. "
@@ -63,7 +70,7 @@ HINTS = {
     "exponent without minus": "frequencies must fall from 1 towards 1/10000; yours grow. Divide by 10000^(2i/d_model), or put a minus in the exponent.",
     "slowest frequency first": "the fastest pair comes first: the exponent grows with the column.",
     SWAPPED: "the fixed 10000 is the base of the power, and the changing 2i/d_model is its exponent; yours are the other way round.",
-    FLOORED: "a // rounds the exponent (or the index in it) down to a whole number. Mind that a / b // 2 means (a / b) // 2, not a / (b / 2).",
+    FLOORED: "a // rounds down to a whole number: the exponent, the index in it, or the angle. Mind that a / b // 2 means (a / b) // 2, not a / (b / 2).",
     SEPARATE: "a sine and its cosine must share one frequency, so that sin² + cos² = 1. Your cosine columns have exponents of their own.",
     "concatenated layout": "all sines come first and all cosines after them. The paper puts each cosine right behind its sine, in columns 2i and 2i + 1.",
     "concatenated layout, cosines first": "all cosines come first. The paper puts sine and cosine of pair i side by side, in columns 2i and 2i + 1.",
@@ -104,21 +111,21 @@ def diagnose(tables, allowed):
 def _candidates():
     """Every table with at most two wrong choices as (names, choices), the right one first."""
     found = []
-    for choices in product(FREQUENCIES, COSINES, COLUMNS, STARTS, UNITS):
+    for choices in product(FREQUENCIES, COSINES, COLUMNS, STARTS, ANGLES):
         names = tuple(name for name, _ in choices if name is not RIGHT)
         if len(names) == 1 or len(names) < 3 and not any("every" in name for name in names):  # one function only: hardly with another slip
             found.append((names, [value for _, value in choices]))
     return sorted(found, key=lambda candidate: len(candidate[0]))
 
 
-def _build(n, d_model, frequency, cosine, place, start, unit):
-    i, p = np.arange(d_model // 2), (np.arange(n)[:, None] + start) * unit
+def _build(n, d_model, frequency, cosine, place, start, turn):
+    i, p = np.arange(d_model // 2), np.arange(n)[:, None] + start
     w = frequency(i, d_model)
-    return place(np.sin(p * w), np.cos(p * (w if cosine is None else cosine(i, d_model))))
+    return place(np.sin(turn(p * w)), np.cos(turn(p * (w if cosine is None else cosine(i, d_model)))))
 
 
 def _same(table, wrong, allowed):
-    return table.shape == wrong.shape and np.allclose(table, wrong, rtol=0, atol=allowed)
+    return table.shape == wrong.shape and np.allclose(table, wrong, rtol=0, atol=allowed, equal_nan=True)
 
 
 def _foreign_cosines(case, table, allowed):

@@ -72,7 +72,7 @@ def check_adding(add, d_model=4):
         return TODO
     sums = [None if isinstance(result, Exception) else _array(result) for result in results]
     rest = [s - x if s is not None and s.shape == x.shape else None for s, x in zip(sums, inputs, strict=True)]
-    if _along_batch(rest, d_model):
+    if _along_batch(rest):
         return Verdict("mistake", "the codes run along the batch, so all tokens of a sequence get the same one, or only batch == seq fits. "
                        "x is (batch, seq, d_model): take the rows 0 … x.shape[1] − 1.", BATCH_AXIS)  # fmt: skip
     for (batch, seq), result, r in zip(BATCHES, results, rest, strict=True):
@@ -205,7 +205,7 @@ def _places(x):
     return t, b, lambda place: sinusoidal_encoding(place.astype(float), d_model)
 
 
-def _along_batch(rest, d_model):
+def _along_batch(rest):
     """Rows of the table meet the batch: by an index (then time is constant), or by broadcasting, which fits only where batch is 1 or seq."""
     seen = 0
     for (batch, seq), r in zip(BATCHES, rest, strict=True):
