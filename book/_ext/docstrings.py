@@ -1,13 +1,11 @@
 """Plain-text docstrings -> reStructuredText, for the API page: the package is read more often in an editor than here.
 
-A line "name: what it means" becomes an entry of a definition list, indented lines continue the one above, a paragraph that is indented as a
-whole is a formula, every other line is a paragraph of its own. Nothing else is markup.
+"name: what it means" at the start of a line or after a full stop or semicolon becomes an entry of a definition list, if it is a parameter.
+A paragraph that is indented as a whole is a formula. A line that ends a sentence ends a paragraph. Nothing else is markup.
 """
 
 import inspect
 import re
-
-ENTRY = re.compile(r"([a-z_][\w, ]*): (.*)", re.DOTALL)
 
 
 def render(lines, parameters):
@@ -20,24 +18,37 @@ def render(lines, parameters):
         elif rows[0].startswith("    "):
             out += ["::", "", *rows, ""]
         else:
-            for text in _joined(rows):
-                entry = ENTRY.fullmatch(text)
-                if entry and set(entry[1].split(", ")) <= set(parameters):
-                    out += [", ".join(f"``{name}``" for name in entry[1].split(", ")), "    " + _escaped(entry[2]), ""]
-                else:
-                    out += [_escaped(text), ""]
+            for text in _joined(rows, parameters):
+                for names, part in _entries(text, parameters):
+                    out += [", ".join(f"``{name}``" for name in names), "    " + _escaped(part.rstrip(";")), ""] if names else [_escaped(part), ""]
     return out
 
 
-def _joined(rows):
-    """One string for each line that is not indented, with its continuations."""
+def _joined(rows, parameters):
+    """One string for each line that begins something, with the lines that continue it."""
     texts = []
     for row in rows:
-        if row.startswith(" ") and texts:
-            texts[-1] += " " + row.strip()
-        else:
-            texts.append(row.strip())
+        begins = not texts or (not row.startswith(" ") and (texts[-1].endswith((".", ":")) or _names(row, parameters)))
+        texts.append(row.strip()) if begins else texts.append(f"{texts.pop()} {row.strip()}")
     return texts
+
+
+def _entries(text, parameters):
+    """[names, meaning] for each "name: meaning" in a string, [(), sentences] for the rest."""
+    found = []
+    for sentence in re.split(r"(?<=[.;]) ", text):
+        names = _names(sentence, parameters)
+        if names or not found or (found[-1][0] and sentence.startswith(("Returns ", "Raises "))):
+            found.append([names, sentence.partition(": ")[2] if names else sentence])
+        else:
+            found[-1][1] += f" {sentence}"
+    return found
+
+
+def _names(text, parameters):
+    """The parameters that an entry explains; empty if the text is none."""
+    names = text.partition(": ")[0].split(", ") if ": " in text else []
+    return names if set(names) <= set(parameters) else []
 
 
 def _escaped(text):
