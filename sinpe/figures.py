@@ -80,6 +80,8 @@ def heat_map(values, *, xlabel, ylabel, label=None, limits=None, colours="RdBu_r
     figure, axis = new(width, height)
     image = axis.imshow(values, cmap=colours, vmin=limits[0], vmax=limits[1], aspect="auto", extent=extent, origin=origin)
     axis.set(xlabel=xlabel, ylabel=ylabel)
+    if extent is None:  # rows and columns are counted: no tick between two of them
+        axis.locator_params(integer=True)
     bar = figure.colorbar(image, ax=axis, pad=0.02)
     bar.outline.set_visible(False)
     if label:
