@@ -71,7 +71,9 @@ def test_an_exception_is_reported(check):
 
 
 @pytest.mark.parametrize("check", FUNCTION_CHECKS)
-@pytest.mark.parametrize("garbage", [float("nan"), np.nan * np.ones((5, 3)), np.zeros((2, 2, 2)), "a string", 17, [], {"a": 1}, object()], ids=repr)
+@pytest.mark.parametrize(
+    "garbage", [float("nan"), np.nan * np.ones((5, 3)), np.zeros((2, 2, 2)), "a string", 17, [], {"a": 1}, object()], ids=lambda garbage: type(garbage).__name__
+)
 def test_garbage_is_refused_with_a_sentence(check, garbage):
     verdict = check(lambda *arguments: garbage)
     assert not verdict and verdict.mistake in (None, "another bag") and len(verdict.message) > 20
