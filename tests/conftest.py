@@ -1,5 +1,6 @@
 """What the tests share: where things are, a fresh Python process, and reproducible hypothesis runs."""
 
+import json
 import os
 import subprocess
 import sys
@@ -32,3 +33,13 @@ def run_python():
         return done.stdout
 
     return run
+
+
+@pytest.fixture(scope="session")
+def foreign_kernel(tmp_path_factory):
+    """A folder for JUPYTER_PATH with a kernel that is called python3, as ours is, and belongs to a Python that cannot start."""
+    folder = tmp_path_factory.mktemp("jupyter")
+    spec = folder / "kernels" / "python3" / "kernel.json"
+    spec.parent.mkdir(parents=True)
+    spec.write_text(json.dumps({"argv": [str(folder / "no-such-python"), "{connection_file}"], "display_name": "Python 3", "language": "python"}))
+    return str(folder)

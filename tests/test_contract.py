@@ -201,6 +201,8 @@ BROKEN = [
     ("own_address", "a path that does not exist", markdown("[x](https://mybinder.org/v2/gh/owner/name/main?urlpath=lab/tree/01_small.ipynb)")),
     ("own_address", "a form that opens nothing", markdown("[x](https://mybinder.org/v2/gh/owner/name/main?filepath=notebooks/01_small.ipynb)")),
     ("own_address", "a file of the repository that does not exist", markdown("[x](https://github.com/owner/name/blob/main/sinpe/nothing.py)")),
+    ("words_and_code_in_balance", "hardly any words", source("more", " One sentence follows another here." * 60, "")),
+    ("words_and_code_in_balance", "far too many words", markdown("Word after word. " * 400)),
     ("opens_with_title_and_launch_links", "no launch links", source("title", "Run it:", "Try it:")),
     ("opens_with_title_and_launch_links", "another notebook's links", source("title", "01_small.ipynb) ·", "02_small.ipynb) ·")),
     ("opens_with_title_and_launch_links", "no product", source("title", "After it you can read a wave.\n\n", "")),

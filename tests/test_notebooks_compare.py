@@ -4,6 +4,7 @@ nbval's own comparison is fed stored outputs, so chapters need not run again for
 """
 
 import copy
+import os
 import re
 import shutil
 import subprocess
@@ -91,14 +92,18 @@ def test_every_stored_output_is_compared(name, nbval_cells, tmp_path):
 
 # One small notebook, the whole way through the command that `make test` runs.
 
+PICTURE = """\
+class Picture:
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        return {"image/svg+xml": f"<svg><path d='M 0 {max(values)}'/></svg>", "text/plain": "figure"}
+
+
+Picture()"""
 CELLS = [
     "values = [0.5, 0.25, 0.125]",
     'print(f"sum {sum(values):.3f}, largest {max(values):.2f}")',
     'spread = max(values) - min(values)\nprint(f"spread ≈{spread:.3f}, in range")\nassert 0.3 < spread < 0.4',
-    "class Picture:\n"
-    "    def _repr_mimebundle_(self, include=None, exclude=None):\n"
-    '        return {"image/svg+xml": f"<svg><path d=\'M 0 {max(values)}\'/></svg>", "text/plain": "figure"}\n\n\n'
-    "Picture()",
+    PICTURE,
     'assert max(values) == 0.5\n"done"',
 ]
 
@@ -183,7 +188,7 @@ def small(tmp_path_factory):
 
 
 @pytest.fixture
-def check(small, tmp_path):
+def check(small, tmp_path, foreign_kernel):
     """check({name: [change, …]}) -> the finished command, run on changed copies of the small notebook."""
 
     def run(changes, *options):
@@ -193,7 +198,9 @@ def check(small, tmp_path):
                 change(node)
             (tmp_path / f"{name}.ipynb").write_text(nbformat.writes(node), encoding="utf-8")
         command = [sys.executable, ROOT / "tools" / "check_notebooks.py", *sorted(tmp_path.glob("*.ipynb")), "--cell-seconds", "3", *options]
-        return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", cwd=tmp_path, check=False)
+        return subprocess.run(
+            command, capture_output=True, text=True, encoding="utf-8", cwd=tmp_path, env={**os.environ, "JUPYTER_PATH": foreign_kernel}, check=False
+        )
 
     return run
 

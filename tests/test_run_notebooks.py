@@ -1,5 +1,7 @@
 """The runner: it stores what a clean run gave, with clean metadata, or nothing."""
 
+import sys
+
 import nbformat
 import pytest
 import run_notebooks
@@ -27,6 +29,13 @@ def stored(tmp_path):
         return path
 
     return store
+
+
+def test_it_uses_the_kernel_of_this_python(stored, monkeypatch, foreign_kernel):
+    monkeypatch.setenv("JUPYTER_PATH", foreign_kernel)
+    path = stored("import sys\nprint(sys.executable)")
+    run_notebooks.execute(path)
+    assert nbformat.read(path, as_version=4).cells[0].outputs[0].text.strip() == sys.executable
 
 
 def test_it_stores_outputs_with_clean_metadata_and_the_second_run_changes_nothing(stored):

@@ -10,7 +10,10 @@ import sys
 import tempfile
 from pathlib import Path
 
+import ipykernel.kernelspec
 import nbformat
+from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
+from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 
 FOLDER = Path(__file__).resolve().parent.parent / "notebooks"
@@ -22,12 +25,24 @@ CELL_METADATA = {"tags", "mystnb", "cellView", "jupyter"}  # the last two fold a
 TIMEOUT = 120
 
 
+class ThisPython(KernelSpecManager):
+    """The kernel of the Python that runs this script, even where another environment installed one that is called python3 too."""
+
+    def get_kernel_spec(self, kernel_name):
+        return KernelSpec(resource_dir=ipykernel.kernelspec.RESOURCES, **ipykernel.kernelspec.get_kernel_dict())
+
+
+class Kernel(AsyncKernelManager):
+    def _kernel_spec_manager_default(self):
+        return ThisPython()
+
+
 def execute(path):
     """Run one notebook and write it back; refuse to store an error or anything on stderr."""
     notebook = nbformat.read(path, as_version=4)
     with tempfile.TemporaryDirectory() as empty:
         client = NotebookClient(
-            notebook, timeout=TIMEOUT, kernel_name="python3", record_timing=False, coalesce_streams=True, resources={"metadata": {"path": empty}}
+            notebook, kernel_manager_class=Kernel, timeout=TIMEOUT, record_timing=False, coalesce_streams=True, resources={"metadata": {"path": empty}}
         )
         client.execute()
     problems = [

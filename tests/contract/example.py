@@ -65,7 +65,7 @@ def nodes(example):
             [{"image/svg+xml": SVG, "image/png": "iVBORw0KGgo=", "text/plain": "figure"}],
             {"mystnb": FIGURE},
         ),
-        ("more", "## Another thing\n\nPlain words, `code`, and more words."),
+        ("more", "## Another thing\n\nPlain words, `code`, and more words." + " One sentence follows another here." * 60),
         ("mistakes", "## Common mistakes\n\nThe sine of degrees."),
         ("mistake", "assert abs(np.sin(90)) < 1", None),
         ("real", "## In real code\n\n[This file](https://github.com/owner/other/blob/main/x.py) does it."),

@@ -22,6 +22,7 @@ NOT_PLAIN = [
     ("an emoji", "[\U0001f300-\U0001faff\U0001f1e6-\U0001f1ff\u2b50\u26a0\u2705\u274c\u2728]", "words are enough"),
     ("unfinished text", r"\b(?:TODO|FIXME|XXX|TBD)\b|(?i:\blorem ipsum\b|\bcoming soon\b|\bunder construction\b)", "finish it"),
 ]
+WORDS = (10, 20)  # of prose for a line of code
 MACROS = r"\\(?:newcommand|renewcommand|def|label|eqref|ref|require|DeclareMathOperator)(?![A-Za-z])"
 
 
@@ -154,4 +155,12 @@ def own_address(notebook):
                 yield f"{cell}: {target} names the path {found[3]}, which does not exist"
 
 
-RULES = [plain_markdown, formulas_are_closed, headings_are_plain, links_resolve, own_address]
+def words_and_code_in_balance(notebook):
+    """Ten to twenty words of prose for a line of code: less is a dump, more is a wall."""
+    words = sum(len(re.findall(r"\w+", without_code(cell.source))) for cell in notebook.markdown)
+    lines = sum(bool(line.strip()) for cell in notebook.code for line in cell.source.splitlines())
+    if lines and not WORDS[0] <= round(words / lines) <= WORDS[1]:
+        yield f"{words} words of prose for {lines} lines of code, {words / lines:.1f} a line; it should be {WORDS[0]} to {WORDS[1]}"
+
+
+RULES = [plain_markdown, formulas_are_closed, headings_are_plain, links_resolve, own_address, words_and_code_in_balance]
