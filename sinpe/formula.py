@@ -197,10 +197,10 @@ def _even_width(name, value):
 
 def _count(name, value):
     try:
-        number = operator.index(value)
+        number = -1 if isinstance(value, bool | np.bool_) else operator.index(value)
     except TypeError:
         raise ValueError(f"{name} must be an integer, got {value!r}") from None
-    if isinstance(value, bool) or number < 0:
+    if number < 0:
         raise ValueError(f"{name} must be a non-negative integer, got {value!r}")
     return number
 
