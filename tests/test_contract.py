@@ -131,8 +131,9 @@ BROKEN = [
     ("figures_are_described", "the stored picture has no alternative text", lambda node: example.find(node, "figure").outputs[0].update(metadata={})),
     ("figures_are_described", "two figures in a cell", lambda node: example.find(node, "figure").outputs.append(example.find(node, "figure").outputs[0])),
     ("figures_are_described", "a description without a figure", metadata("values", mystnb=example.FIGURE)),
-    ("drawn_data_are_asserted", "data that nothing asserts", source("figure", '"sine": wave', '"sine": curve')),
-    ("drawn_data_are_asserted", "numbers typed into the figure", source("figure", 'x, {"sine": wave}', '[0, 1], {"sine": [0, 1]}')),
+    ("drawn_data_are_asserted", "no assert in the figure's cell", source("figure", "assert (wave >= 0).all()\n", "")),
+    ("drawn_data_are_asserted", "an assert about something else", source("figure", "assert (wave >= 0).all()", "assert other.all()")),
+    ("drawn_data_are_asserted", "an assert about a builtin", source("figure", "assert (wave >= 0).all()", "n = len(x)\nassert len(other)")),
     ("plain_python", "a magic", adds("values", "%timeit np.sin(x)")),
     ("plain_python", "a shell command", adds("values", "!ls")),
     ("plain_python", "a syntax error", adds("values", "x = = 1")),
@@ -160,7 +161,7 @@ BROKEN = [
     ("nothing_is_exempt_from_comparison", "skip", source("values", "x = np", "#NBVAL_SKIP\nx = np")),
     ("warnings_are_not_silenced", "warnings", adds("imports", 'import warnings\nwarnings.filterwarnings("ignore")')),
     ("warnings_are_not_silenced", "NumPy", adds("imports", 'np.seterr(all="ignore")')),
-    ("enough_is_asserted", "two cells", source("spread", "\nassert 0.2 < wave.std() < 0.4", "")),
+    ("enough_is_asserted", "two cells", lambda node: [source("spread", "\nassert 0.2 < wave.std() < 0.4", "")(node), source("figure", "assert (wave >= 0).all()\n", "")(node)]),
     *[
         ("assertions_can_fail", code, adds("values", code))
         for code in (

@@ -61,7 +61,7 @@ def nodes(example):
         ("spread", 'print(f"spread ≈{wave.std():.2f}")\nassert 0.2 < wave.std() < 0.4', ["spread ≈0.30\n"]),
         (
             "figure",
-            'figures.lines(x, {"sine": wave}, xlabel="x", ylabel="value")',
+            'assert (wave >= 0).all()\nfigures.lines(x, {"sine": wave}, xlabel="x", ylabel="value")',
             [{"image/svg+xml": SVG, "image/png": "iVBORw0KGgo=", "text/plain": "figure"}],
             {"mystnb": FIGURE},
         ),
