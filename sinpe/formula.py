@@ -15,6 +15,7 @@ import numpy as np
 LAYOUTS = ("interleaved", "concatenated")
 SPACINGS = ("paper", "tensor2tensor")
 _BLOCK = 1 << 14  # angles computed at a time, so that the temporaries stay in the cache
+_WIDEST = 2**20  # far beyond any model: a slip is refused instead of computed for hours
 _TINY = 2.0**-30  # below this, sin(e) = e and cos(e) = 1 to float64 rounding
 
 
@@ -176,8 +177,13 @@ def _split(x):
 
 def _positions(positions, name="positions"):
     if isinstance(positions, int | np.integer) and not isinstance(positions, bool):
+        if positions > 2**53:
+            raise ValueError(f"{name} must be at most 2**53 to be exact, got {positions}")
         return np.arange(_count(name, positions), dtype=np.float64)
-    given = np.asarray(positions)
+    try:
+        given = np.asarray(positions)
+    except ValueError:
+        raise ValueError(f"{name} must be a number or an array of numbers, got {positions!r}") from None
     if given.dtype.kind not in "iuf":
         raise ValueError(f"{name} must be real numbers, got dtype {given.dtype}")
     positions = given.astype(np.float64)
@@ -189,9 +195,14 @@ def _positions(positions, name="positions"):
 
 
 def _even_width(name, value):
-    number = _count(name, value)
+    try:
+        number = _count(name, value)
+    except ValueError:
+        number = 0
     if number < 2 or number % 2:
-        raise ValueError(f"{name} must be even and positive, because each frequency needs a sine and a cosine; got {value}")
+        raise ValueError(f"{name} must be an even positive integer, because each frequency needs a sine and a cosine; got {value!r}")
+    if number > _WIDEST:
+        raise ValueError(f"{name} must be at most {_WIDEST}, got {value!r}")
     return number
 
 
@@ -216,7 +227,7 @@ def _positive(name, value):
 
 
 def _one_of(name, value, allowed):
-    if value not in allowed:
+    if not isinstance(value, str) or value not in allowed:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
     return value
 

@@ -68,6 +68,8 @@ class Transformer(nn.Module):
             raise ValueError(f"position must be one method or one a layer: got {len(positions)} for n_layers={config.n_layers}")
         for method in positions:
             _check_fit(method, config)
+        if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+            raise ValueError(f"seed must be a non-negative integer, got {seed!r}")
         generator = torch.Generator().manual_seed(seed)
         self.config = config
         self.embedding = TokenEmbedding(config.vocab_size, config.d_model, config.init_std, config.scale, generator=generator)
@@ -88,8 +90,7 @@ class Transformer(nn.Module):
         attention_mask: True where a key may be read, (batch, seq) for padding or (batch, seq, seq) for packed rows; on top of the causal mask.
             A token always sees itself, so that padding rows stay finite.
         """
-        if tokens.ndim != 2:
-            raise ValueError(f"tokens must have shape (batch, seq), got {tuple(tokens.shape)}")
+        self._check_tokens(tokens)
         batch, length = tokens.shape
         if positions is None:
             positions = torch.arange(length, device=tokens.device)
@@ -103,10 +104,24 @@ class Transformer(nn.Module):
         x = self.final_norm(x)
         return self.embedding.logits(x) if self.unembedding is None else self.unembedding(x)
 
+    def _check_tokens(self, tokens):
+        if not _whole(tokens):
+            raise ValueError(f"tokens must be a tensor of integers, got {getattr(tokens, 'dtype', type(tokens).__name__)}")
+        if tokens.ndim != 2:
+            raise ValueError(f"tokens must have shape (batch, seq), got {tuple(tokens.shape)}")
+        if tokens.numel() and tokens.device.type == "cpu" and not torch.compiler.is_compiling():  # elsewhere looking at values would cost a wait
+            low, high = tokens.min().item(), tokens.max().item()
+            if low < 0 or high >= self.config.vocab_size:
+                raise ValueError(f"tokens must be in 0 … vocab_size − 1 = {self.config.vocab_size - 1}, got {low if low < 0 else high}")
+
     def _mask(self, attention_mask, batch, length, device):
         """(batch, 1, seq, seq) of booleans, or None where the causal flag alone says it all."""
         if attention_mask is None:
             return None
+        if getattr(attention_mask, "dtype", None) != torch.bool and not _whole(attention_mask):  # a float mask may be one that is added to the scores
+            raise ValueError(
+                f"attention_mask must be a tensor of booleans or integers, True where a key may be read; got {getattr(attention_mask, 'dtype', None)}"
+            )
         shape = tuple(attention_mask.shape)
         if shape not in ((batch, length), (batch, length, length)):
             raise ValueError(f"attention_mask must have shape {(batch, length)} or {(batch, length, length)}, got {shape}")
@@ -164,6 +179,11 @@ class Attention(nn.Module):
         if mask is not None:
             scores = scores.masked_fill(~mask, -math.inf)
         return scores.softmax(-1).to(v.dtype) @ v
+
+
+def _whole(x):
+    """Whether x is a tensor of integers."""
+    return isinstance(x, torch.Tensor) and not (x.is_floating_point() or x.is_complex() or x.dtype == torch.bool)
 
 
 def _check_fit(method, config):

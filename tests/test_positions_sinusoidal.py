@@ -189,3 +189,15 @@ def test_bad_shapes_are_refused_at_the_call(x, positions, message):
 def test_positions_that_are_not_finite_are_refused():
     with pytest.raises(ValueError, match="positions must be finite, got nan"):
         SinusoidalEncoding(D).rows(torch.tensor([0.0, float("nan")]))
+
+
+@pytest.mark.parametrize("x", [torch.zeros(1, 3, D, dtype=torch.long), torch.zeros(1, 3, D, dtype=torch.complex64), np.zeros((1, 3, D))])
+def test_inputs_that_cannot_hold_a_code_are_refused(x):
+    with pytest.raises(ValueError, match="x must be a floating-point tensor, got"):
+        SinusoidalEncoding(D).embed(x, torch.arange(3))
+
+
+@pytest.mark.parametrize("positions", [[0, 1, 2], None, torch.tensor([True, False, True]), torch.zeros(3, dtype=torch.complex64)])
+def test_positions_that_are_not_real_tensors_are_refused(positions):
+    with pytest.raises(ValueError, match="positions must be a tensor of integers or floats, got"):
+        SinusoidalEncoding(D).embed(torch.zeros(1, 3, D), positions)

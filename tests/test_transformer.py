@@ -247,6 +247,8 @@ def test_methods_that_do_not_fit_are_refused():
         Transformer(config(), [NoPosition(), HeadDim()])
     with pytest.raises(ValueError, match="got 3 for n_layers=2"):
         Transformer(config(), [NoPosition()] * 3)
+    with pytest.raises(ValueError, match="seed must be a non-negative integer, got 'a'"):
+        Transformer(config(), NoPosition(), seed="a")
     with pytest.raises(ValueError, match="position must be"):
         Transformer(config(), "sinusoidal")
     with pytest.raises(ValueError, match="position must be"):
@@ -259,7 +261,13 @@ def test_methods_that_do_not_fit_are_refused():
         ((torch.zeros(T, dtype=torch.long),), r"tokens must have shape \(batch, seq\), got \(7,\)"),
         ((tokens(), torch.arange(4)), r"positions must have shape \(7,\) or \(batch, 7\), got \(4,\)"),
         ((tokens(), torch.zeros(2, T)), "positions has batch size 2, tokens has 3"),
-        ((tokens(), None, torch.ones(3, 4)), r"attention_mask must have shape .* got \(3, 4\)"),
+        ((tokens(), None, torch.ones(3, 4, dtype=torch.bool)), r"attention_mask must have shape .* got \(3, 4\)"),
+        ((tokens(), None, torch.zeros(3, T)), "attention_mask must be a tensor of booleans or integers, .* got torch.float32"),
+        ((tokens(), [0, 1]), "positions must be a tensor of integers or floats, got list"),
+        ((tokens().float(),), "tokens must be a tensor of integers, got torch.float32"),
+        (([[1, 2]],), "tokens must be a tensor of integers, got list"),
+        ((tokens() + V,), "tokens must be in 0 … vocab_size − 1 = 10, got "),
+        ((tokens() - V,), "tokens must be in 0 … vocab_size − 1 = 10, got -"),
     ],
 )
 def test_bad_inputs_are_refused(arguments, message):

@@ -71,6 +71,14 @@ def cast_once(x, dtype):
 
 
 def check_positions(name, positions, length):
-    """ValueError unless positions has shape (seq,) or (batch, seq) with seq == length."""
+    """ValueError unless positions is a tensor of real numbers of shape (seq,) or (batch, seq) with seq == length."""
+    if not isinstance(positions, torch.Tensor) or positions.dtype == torch.bool or positions.is_complex():
+        raise ValueError(f"{name} must be a tensor of integers or floats, got {getattr(positions, 'dtype', type(positions).__name__)}")
     if positions.ndim not in (1, 2) or positions.shape[-1] != length:
         raise ValueError(f"{name} must have shape ({length},) or (batch, {length}), got {tuple(positions.shape)}")
+
+
+def check_floating(name, x):
+    """ValueError unless x is a floating-point tensor."""
+    if not isinstance(x, torch.Tensor) or not x.is_floating_point():
+        raise ValueError(f"{name} must be a floating-point tensor, got {getattr(x, 'dtype', type(x).__name__)}")

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from sinpe import formula
-from sinpe.positions.base import PositionMethod, cast_once, check_positions
+from sinpe.positions.base import PositionMethod, cast_once, check_floating, check_positions
 
 
 class SinusoidalEncoding(PositionMethod):
@@ -28,6 +28,7 @@ class SinusoidalEncoding(PositionMethod):
 
     def embed(self, x, positions):
         """x: (batch, seq, d_model); positions: (seq,) or (batch, seq), real. Returns x + PE(positions) in the shape, dtype and device of x."""
+        check_floating("x", x)
         if x.ndim != 3 or x.shape[-1] != self.d_model:
             raise ValueError(f"x must have shape (batch, seq, {self.d_model}), got {tuple(x.shape)}")
         check_positions("positions", positions, x.shape[1])
