@@ -150,6 +150,8 @@ WRONG = {
     "A4, divided": (lambda n, d: fill(n, 1 / (np.arange(0, d, 2) / d) ** 10000), "base and exponent swapped"),
     "A4, loop that divides by zero": (a4_loop, "base and exponent swapped"),
     "A5, torch": (a5_torch, "floor division"),
+    "A5, minus outside": (lambda n, d: fill(n, np.exp(np.arange(d // 2) * -(np.log(10000) / d // 2))), "floor division"),
+    "A5, minus outside, by the width": (lambda n, d: fill(n, np.exp(np.arange(0, d, 2) * -(np.log(10000) // d))), "floor division"),
     "A5, python operator": (lambda n, d: fill(n, np.exp(np.arange(0, d, 2) * (-np.log(10000) // d))), "floor division"),
     "A4, negative root": (lambda n, d: fill(n, (np.arange(0, d, 2) / d) ** (-1 / 10000)), "base and exponent swapped"),
     "A5, of the position": (lambda n, d: fill_angles(np.arange(n)[:, None] // (1 / w(d))), "floor division"),
@@ -480,6 +482,15 @@ class Attribute(Good):
         self.table = table
 
 
+class InAList(Good):
+    def keep(self, table):
+        self.tables = [table]
+
+    @property
+    def table(self):
+        return self.tables[0]
+
+
 class Trained(Good):
     def keep(self, table):
         self.table = torch.nn.Parameter(table)
@@ -512,6 +523,7 @@ def test_right_modules_pass(make):
         (Trained, "trained table"),
         (Saved, "saved in the checkpoint"),
         (Attribute, "plain attribute"),
+        (InAList, "plain attribute"),
         (Short, "longer than the table"),
     ],
 )

@@ -19,6 +19,11 @@ def positive(generator):
     return values[values > 1e-9]
 
 
+def overflowing(x, exponent):
+    with np.errstate(over="ignore"):
+        return x**exponent
+
+
 def distances(inv_freq, offsets):
     return np.sqrt((2 - 2 * np.cos(np.outer(offsets, inv_freq))).sum(axis=1))
 
@@ -33,6 +38,7 @@ RIGHT = {
 MISTAKES = [
     ("check_column_exponent", "column index used as pair index", lambda c, d: 2 * c / d),
     ("check_column_exponent", "an exponent of its own for the cosine", lambda c, d: c / d),
+    ("check_column_exponent", "exponent doubled", lambda c, d: 2 * (c - c % 2) / d),
     ("check_column_exponent", "the 2 is missing", lambda c, d: (c // 2) / d),
     ("check_column_exponent", "tensor2tensor's grid", lambda c, d: (c // 2) / (d / 2 - 1)),
     ("check_column_exponent", "minus sign included", lambda c, d: -2 * (c // 2) / d),
@@ -43,6 +49,13 @@ MISTAKES = [
     ("check_frequency_ladder", "base and exponent swapped", lambda d, b: (np.arange(0, d, 2) / d) ** b),
     ("check_frequency_ladder", "floor division", lambda d, b: np.exp(np.arange(d // 2) * (-np.log(b) / d // 2))),
     ("check_frequency_ladder", "floor division", lambda d, b: np.exp(np.arange(0, d, 2) * (-np.log(b) / d // 2))),
+    ("check_frequency_ladder", "floor division", lambda d, b: np.exp(np.arange(d // 2) * -(np.log(b) / d // 2))),
+    ("check_frequency_ladder", "floor division", lambda d, b: np.exp(np.arange(0, d, 2) * -(np.log(b) // d))),
+    ("check_frequency_ladder", "floor division", lambda d, b: np.exp(np.arange(0, d, 2) * (-np.log(b) // d))),
+    ("check_frequency_ladder", "base and exponent swapped", lambda d, b: [(2 * i / d) ** -b for i in range(d // 2)]),
+    ("check_frequency_ladder", "base and exponent swapped", lambda d, b: [1 / (2 * i / d) ** (1 / b) for i in range(d // 2)]),
+    ("check_frequency_ladder", "base and exponent swapped", lambda d, b: np.array([np.inf, *overflowing(d / np.arange(2, d, 2), b)])),
+    ("check_frequency_ladder", "the 2 is missing", lambda d, b: b ** (-np.arange(d // 2) / d)),
     ("check_frequency_ladder", "tensor2tensor's grid", lambda d, b: b ** (-np.arange(d // 2) / (d // 2 - 1))),
     ("check_frequency_ladder", "wavelengths instead of frequencies", lambda d, b: 2 * np.pi / ladder(d, b)),
     ("check_frequency_ladder", "sign of the exponent", lambda d, b: b ** (np.arange(0, d, 2) / d)),
@@ -55,6 +68,9 @@ MISTAKES = [
     ("check_frequencies_of", "complex eigenvalues", lambda a: np.linalg.eigvals(a)),
     ("check_frequencies_of", "both signs", lambda a: np.sort(np.linalg.eigvals(a).imag)),
     ("check_frequencies_of", "both signs", spectrum),
+    ("check_frequencies_of", "both signs", lambda a: np.concatenate([-positive(a), positive(a)[::-1]])),
+    ("check_frequencies_of", "every frequency twice", lambda a: np.repeat(positive(a), 2)),
+    ("check_frequencies_of", "zeros kept", lambda a: np.append(positive(a), 1e-17)),
     ("check_frequencies_of", "every frequency twice", lambda a: np.sort(np.abs(np.linalg.eigvals(a)))[::-1]),
     ("check_frequencies_of", "zeros kept", lambda a: np.sort(np.abs(np.linalg.eigvals(a)))[::-2]),
     ("check_frequencies_of", "squares of the frequencies", lambda a: positive(a) ** 2),
@@ -114,6 +130,15 @@ def test_exception_is_reported(name):
         raise ZeroDivisionError("by zero")
 
     assert "ZeroDivisionError: by zero" in repr(getattr(exercises, name)(broken))
+
+
+def test_a_ladder_in_float32_is_right_too():
+    assert exercises.check_frequency_ladder(lambda d, b: np.exp(np.arange(0, d, 2, dtype=np.float32) * np.float32(-np.log(b) / d)))
+
+
+@pytest.mark.parametrize("constant", [0, 1])
+def test_a_constant_ladder_gets_no_name(constant):
+    assert exercises.check_frequency_ladder(lambda d, b: np.full(d // 2, float(constant))).mistake is None
 
 
 def test_right_ladder_is_the_package_one():

@@ -162,10 +162,19 @@ _MODULE_RULES = (  # name, message, True where the module breaks the rule
     ("saved in the checkpoint", "the table is in state_dict, so a checkpoint fits one length only. register_buffer takes persistent=False.",
      lambda torch, make, m: len(m.state_dict()) > 0),
     ("plain attribute", "a tensor that is a plain attribute stays behind when the model moves to another device; register it as a buffer.",
-     lambda torch, make, m: any(isinstance(value, torch.Tensor) for part in m.modules() for value in vars(part).values())),
+     lambda torch, make, m: any(isinstance(value, torch.Tensor) for part in m.modules() for value in vars(part).values()) or _stays_behind(torch, make)),
     ("longer than the table", "a text of 6000 tokens fails or gets wrong codes. Sinusoids have no longest text: compute the rows that are missing.",
      lambda torch, make, m: not _goes_on(torch, m)),
 )  # fmt: skip
+
+
+def _stays_behind(torch, make):
+    """True where a moved module mixes devices, as with a table in a list. The device "meta" exists everywhere and holds no numbers."""
+    try:
+        _call(make(8).to("meta"), torch.zeros(1, 3, 8, device="meta"))
+    except Exception as error:
+        return "device" in str(error)
+    return False
 
 
 def _goes_on(torch, module):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sinpe.exercises._check import Mistake, check
+from sinpe.exercises._check import Mistake, Verdict, check
 from sinpe.formula import inverse_frequencies
 
 
@@ -21,6 +21,7 @@ def check_column_exponent(attempt):
         Mistake(
             "an exponent of its own for the cosine", lambda c, d: c / d, "columns 2i and 2i + 1 share one frequency; otherwise sin² + cos² of a pair is not 1."
         ),
+        Mistake("exponent doubled", lambda c, d: 4 * (c // 2) / d, "c // 2 is i, and the exponent is 2i/d; twice that squares every frequency."),
         Mistake("the 2 is missing", lambda c, d: (c // 2) / d, "the exponent is 2i/d, and i = c // 2 alone is half of it: the ladder would end at √base."),
         Mistake("tensor2tensor's grid", lambda c, d: (c // 2) / (d // 2 - 1), "dividing i by d/2 − 1 is another set of frequencies; the paper divides by d/2."),
         Mistake("minus sign included", lambda c, d: -2 * (c // 2) / d, "the minus already stands in base^(−e); return the positive e."),
@@ -33,7 +34,18 @@ def check_frequency_ladder(attempt):
 
     Recognises the faults that published code and course work contain. Source: Vaswani et al. 2017, §3.5.
     """
-    cases = [(4, 10_000.0), (8, 10_000.0), (256, 10_000.0), (16, 100.0)]
+    cases = [(4, 10_000.0), (8, 10_000.0), (256, 10_000.0), (16, 100.0), (8, 2.0)]
+    floored = (  # every way to write the exponent in which a // may slip in
+        lambda d, b: np.exp(_pairs(d) * (-np.log(b) / d // 2)),
+        lambda d, b: np.exp(_pairs(d) * (-np.log(b) // (d / 2))),
+        lambda d, b: np.exp(2 * _pairs(d) * (-np.log(b) / d // 2)),
+        lambda d, b: np.exp(2 * _pairs(d) * (-np.log(b) // d)),
+        lambda d, b: np.exp(-_pairs(d) * (np.log(b) / d // 2)),
+        lambda d, b: np.exp(-_pairs(d) * (np.log(b) // (d / 2))),
+        lambda d, b: np.exp(-2 * _pairs(d) * (np.log(b) / d // 2)),
+        lambda d, b: np.exp(-2 * _pairs(d) * (np.log(b) // d)),
+        lambda d, b: b ** (-2.0 * _pairs(d) // d),
+    )
     mistakes = (
         Mistake(
             "exponent doubled", lambda d, b: b ** (-4 * _pairs(d) / d), "np.arange(0, d, 2) is already 2i: multiplying by 2 again squares every frequency."
@@ -49,17 +61,19 @@ def check_frequency_ladder(attempt):
             "right numbers, but one a pair is asked for: the shape is (d_model // 2,).",
         ),
         Mistake(
-            "base and exponent swapped",
+            _SWAPPED,
             lambda d, b: (2 * _pairs(d) / d) ** (1 / b),
             "base is raised to a power that depends on i; here i was raised to a power that depends on base.",
         ),
         Mistake(
-            "base and exponent swapped",
+            _SWAPPED,
             lambda d, b: (2 * _pairs(d) / d) ** b,
             "base is raised to a power that depends on i; here i was raised to the power of base.",
         ),
-        Mistake("floor division", lambda d, b: np.exp(_pairs(d) * (-np.log(b) / d // 2)), _FLOOR),
-        Mistake("floor division", lambda d, b: np.exp(2 * _pairs(d) * (-np.log(b) / d // 2)), _FLOOR),
+        Mistake(_SWAPPED, lambda d, b: _power(2 * _pairs(d) / d, -1 / b), "base is raised to a power that depends on i; here i was raised to a power of base."),
+        Mistake(_SWAPPED, lambda d, b: _power(2 * _pairs(d) / d, -b), "base is raised to a power that depends on i; here i was raised to the power of base."),
+        *(Mistake("floor division", wrong, _FLOOR) for wrong in floored),
+        Mistake("the 2 is missing", lambda d, b: b ** (-_pairs(d) / d), "the exponent of pair i is 2i/d; yours is half of it, and the ladder ends at 1/√base."),
         Mistake(
             "tensor2tensor's grid",
             lambda d, b: inverse_frequencies(d, b, spacing="tensor2tensor"),
@@ -78,7 +92,10 @@ def check_frequency_ladder(attempt):
         Mistake("slowest first", lambda d, b: inverse_frequencies(d, b)[::-1], "pair 0 is the fastest: ω_0 = 1."),
         Mistake("pairs counted from 1", lambda d, b: b ** (-2 * (_pairs(d) + 1) / d), "i starts at 0, so that the first frequency is exactly 1."),
     )
-    return check(attempt, inverse_frequencies, cases, mistakes, praise="one frequency a pair, from 1 down to base^(−(d−2)/d).")
+    verdict = check(attempt, inverse_frequencies, cases, mistakes, praise="one frequency a pair, from 1 down to base^(−(d−2)/d).", tolerance=1e-6)
+    if verdict.status == "error" and any(_all_ones(attempt, base) for base in (0.0, np.inf)):  # 0 to a negative power, in plain Python
+        return Verdict("mistake", "base is raised to a power that depends on i; here i was raised to a power that depends on base.", _SWAPPED)
+    return verdict
 
 
 def check_base_for(attempt):
@@ -114,26 +131,29 @@ def check_frequencies_of(attempt):
         answer = attempt(generator)
         return "complex" if np.iscomplexobj(answer) else answer
 
+    zeros_kept = "a zero (or 1e-16) is a coordinate that never moves, not a frequency: drop it."
+    both_signs = (_spectrum, lambda a: _spectrum(a)[::-1], lambda a: _without_zeros(_spectrum(a)), lambda a: _without_zeros(_spectrum(a)[::-1]))
     mistakes = (
         Mistake(
             "complex eigenvalues",
             lambda a: "complex",
             "the eigenvalues are iω: return the real numbers ω, for example from np.linalg.eigvalsh(1j * generator).",
         ),
-        Mistake("both signs", lambda a: _spectrum(a), "ω and −ω are the same plane, turned over: keep the positive ones."),
-        Mistake("both signs", lambda a: _spectrum(a)[::-1], "ω and −ω are the same plane, turned over: keep the positive ones."),
+        *(Mistake("both signs", wrong, "ω and −ω are the same plane, turned over: keep the positive ones.") for wrong in both_signs),
         Mistake(
             "every frequency twice",
             lambda a: np.sort(np.abs(_spectrum(a)))[::-1],
             "a plane has two eigenvalues, iω and −iω, but one frequency; a zero is no plane.",
         ),
-        Mistake(
-            "zeros kept", lambda a: _spectrum(a)[::-1][: (len(a) + 1) // 2], "a zero (or 1e-16) is a coordinate that never moves, not a frequency: drop it."
-        ),
+        Mistake("every frequency twice", lambda a: np.repeat(_frequencies(a), 2), "a plane has two eigenvalues, iω and −iω, but one frequency."),
+        Mistake("zeros kept", lambda a: _spectrum(a)[::-1][: (len(a) + 1) // 2], zeros_kept),
         Mistake("squares of the frequencies", lambda a: _frequencies(a) ** 2, "the eigenvalues of A² are −ω²: a square root is missing."),
         Mistake("smallest first", lambda a: _frequencies(a)[::-1], "sort from the largest to the smallest."),
     )
-    return check(checked, _frequencies, cases, mistakes, praise="one frequency a plane, zeros left out.")
+    verdict = check(checked, _frequencies, cases, mistakes, praise="one frequency a plane, zeros left out.")
+    if verdict.status == "wrong" and check(lambda a: _without_zeros(attempt(a)), _frequencies, cases):  # rounding decides which zeros are above 0
+        return Verdict("mistake", zeros_kept, "zeros kept")
+    return verdict
 
 
 def check_smallest_distance(attempt):
@@ -155,11 +175,30 @@ def check_smallest_distance(attempt):
     return check(attempt, lambda w, n: _distances(w, n).min(), cases, mistakes, praise="the smallest distance over all offsets.")
 
 
-_FLOOR = "-log(base)/d//2 is read as (-log(base)/d)//2, which rounds down to a whole number. Write -log(base)/(d//2)."
+_SWAPPED = "base and exponent swapped"
+_FLOOR = "a // rounds down to a whole number. Mind that -log(base)/d//2 is read as (-log(base)/d)//2: write -log(base)/(d//2)."
 
 
 def _pairs(d_model):
     return np.arange(d_model // 2)
+
+
+def _power(x, exponent):
+    with np.errstate(divide="ignore", over="ignore"):
+        return x**exponent
+
+
+def _all_ones(attempt, base):
+    """True where a base of 0 or ∞ gives ones: it stands in the exponent. In its place it would give zeros or an error."""
+    try:
+        return bool(np.all(np.asarray(attempt(8, base), float) == 1))
+    except Exception:
+        return False
+
+
+def _without_zeros(values):
+    values = np.asarray(values, float)
+    return values[np.abs(values) > 1e-9 * np.abs(values).max()]
 
 
 def _spectrum(generator):

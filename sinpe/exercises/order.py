@@ -258,4 +258,5 @@ def _judge_count(x, w_q, w_k, w_v):
         return Verdict("mistake", "the value must be 1 for the start token and 0 for all others, not the other way round.", "every token marked but the first")
     if np.allclose(out, out[0]):
         return Verdict("mistake", "every token has the same value, and the average of equal values counts nothing.", "all values equal")
-    return Verdict("wrong", f"row 3 should give {1 / count[3]:.6g}, yours gives {out[3]:.6g}.")
+    row = int(np.abs(out - 1 / count).argmax())
+    return Verdict("wrong", f"row {row} should give {1 / count[row]:.6g}, yours gives {out[row]:.6g}.")
