@@ -1,0 +1,291 @@
+"""The built site, as a reader's browser sees it: complete, self-contained, typeset, accessible, and true to the repository.
+
+The site is built once from the working tree; SINPE_SITE=_build/html checks one that exists.
+"""
+
+import inspect
+import os
+import re
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import nbformat
+import numpy as np
+import pytest
+import yaml
+from browser import chromium, served, watch
+from bs4 import BeautifulSoup
+
+import sinpe
+from sinpe import explorers
+
+ROOT = Path(__file__).resolve().parent.parent
+CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+PAGES = [TOC["root"], *(chapter["file"] for part in TOC["parts"] for chapter in part["chapters"])]
+NOTEBOOKS = [page for page in PAGES if page.startswith("notebooks/")]
+AXE = {"resultTypes": ["violations"], "preload": False, "rules": {rule: {"enabled": False} for rule in ("label-content-name-mismatch", "region")}}  # both are the theme's own
+THIN = """() => {  // one token of each kind and the first formulas stand for thousands of the same, which take axe a minute a page
+  const seen = new Set();
+  for (const token of document.querySelectorAll('article :is(.highlight, .sig) span[class]')) {
+    const kind = [token.className, token.parentElement.className, Boolean(token.closest('.cell_output'))].join();
+    if (seen.has(kind)) token.replaceWith(token.textContent); else seen.add(kind);
+  }
+  [...document.querySelectorAll('article mjx-container:not([display])')].slice(5).forEach((formula) => formula.replaceChildren());
+}"""
+TEXT = """() => {
+  const article = document.querySelector('article').cloneNode(true);
+  article.querySelectorAll('pre, code, script').forEach((node) => node.remove());
+  return article.textContent;
+}"""
+RAW_TEX = re.compile(r"\$\$|\\\(|\\\[|\\[a-zA-Z]{2,}")
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory):
+    if "SINPE_SITE" in os.environ:
+        return ROOT / os.environ["SINPE_SITE"]
+    target = tmp_path_factory.mktemp("site")
+    start = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()"]
+    command = [*start, "build", str(ROOT), "--path-output", str(target), "-W", "-n", "--keep-going", "--all"]
+    built = subprocess.run(command, check=False, capture_output=True, text=True, env={**os.environ, "PYTHONWARNINGS": "default"})
+    assert built.returncode == 0, built.stdout[-4000:] + built.stderr[-4000:]
+    return target / "_build" / "html"
+
+
+@pytest.fixture(scope="session")
+def documents(site):
+    """{path below the site: parsed page}, for every page that a reader can reach."""
+    return {
+        path.relative_to(site).as_posix(): BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
+        for path in sorted(site.rglob("*.html"))
+        if "_static" not in path.parts
+    }
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def address(site):
+    with served(site) as address:
+        yield address
+
+
+def test_every_page_of_the_contents_is_built(documents):
+    assert [page for page in PAGES if f"{page}.html" not in documents] == []
+    assert len(set(PAGES)) == len(PAGES)
+
+
+def test_no_page_shows_an_error(documents):
+    bad = [name for name, page in documents.items() if page.select(".output.traceback, .output.stderr, .system-message, .problematic")]
+    assert bad == []
+
+
+def test_links_and_anchors_inside_the_site_resolve(site, documents):
+    broken = []
+    for name, page in documents.items():
+        for tag, attribute in (("a", "href"), ("link", "href"), ("img", "src"), ("script", "src")):
+            for node in page.find_all(tag, attrs={attribute: True}):
+                link = urlsplit(node[attribute])
+                if link.scheme or link.netloc:
+                    continue
+                target = (site / name).parent / unquote(link.path) if link.path else site / name
+                target = target.resolve()
+                if target.is_dir():
+                    target /= "index.html"
+                if not target.is_file():
+                    broken.append(f"{name}: {node[attribute]}")
+                elif link.fragment and target.suffix == ".html":
+                    other = documents[target.relative_to(site.resolve()).as_posix()]
+                    if not other.find(id=unquote(link.fragment)) and not other.find(attrs={"name": unquote(link.fragment)}):
+                        broken.append(f"{name}: {node[attribute]}")
+    assert sorted(set(broken)) == []
+
+
+def test_images_say_what_they_show(documents):
+    for name, page in documents.items():
+        for image in page.select("article img"):
+            alt = image.get("alt", "")
+            assert len(alt.split()) >= 3 and not re.search(r"\.(png|svg|jpe?g)\b|_images", alt), f"{name}: alt text {alt!r}"
+
+
+def test_figures_have_captions(documents):
+    for name in NOTEBOOKS:
+        for image in documents[f"{name}.html"].select(".cell_output img"):
+            figure = image.find_parent("figure")
+            assert figure and figure.select_one("figcaption .caption-text").get_text(strip=True), f"{name}: {image['src']} without a caption"
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS)
+def test_launch_links_have_the_right_path_and_branch(documents, notebook):
+    url, branch = CONFIG["repository"]["url"], CONFIG["repository"]["branch"]
+    repository = url.removeprefix("https://github.com/")
+    wanted = [
+        f"https://mybinder.org/v2/gh/{repository}/{branch}?urlpath=lab/tree/{notebook}.ipynb",
+        f"https://colab.research.google.com/github/{repository}/blob/{branch}/{notebook}.ipynb",
+    ]
+    page = documents[f"{notebook}.html"]
+    buttons = [a["href"] for a in page.select(".dropdown-launch-buttons a")]
+    assert buttons == wanted
+    written = [a["href"] for a in page.select("article a[href]") if urlsplit(a["href"]).netloc in ("mybinder.org", "colab.research.google.com")]
+    assert written == wanted
+    assert f"{url}/edit/{branch}/{notebook}.ipynb" in [a["href"] for a in page.select(".dropdown-source-buttons a")]
+
+
+def test_every_page_has_one_title_and_a_description(documents):
+    for page in PAGES:
+        document = documents[f"{page}.html"]
+        assert len(document.select("article h1")) == 1, page
+        assert document.select_one('meta[name="description"]')["content"], page
+        assert CONFIG["title"] in document.title.get_text()
+
+
+@pytest.fixture(scope="module")
+def axe():
+    from axe_playwright_python.sync_playwright import Axe
+
+    return Axe()
+
+
+def load(page, address, name):
+    """Open a page, wait for formulas and fonts, and return what is wrong so far."""
+    seen = watch(page, address)
+    page.set_default_timeout(120_000)  # many notebooks may be running beside this
+    page.goto(f"{address}/{name}")
+    page.evaluate("window.MathJax?.startup?.promise")
+    page.evaluate("document.fonts.ready")
+    return seen
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_every_page_in_a_browser(documents, browser, address, axe, width):
+    """No request leaves, the console is empty, formulas are typeset, nothing is cut off, nothing is inaccessible, in light and dark."""
+    problems = []
+    context = browser.new_context(viewport={"width": width, "height": 900}, reduced_motion="reduce")
+    for name, document in documents.items():
+        if name == "index.html":  # forwards to the landing page
+            continue
+        page = context.new_page()
+        seen = load(page, address, name)
+        formulas, typeset, failed = page.evaluate(
+            "['.math', '.math mjx-container', '[data-mjx-error]'].map(s => document.querySelectorAll(`article ${s}`).length)"
+        )
+        if formulas > typeset or failed:
+            seen.append(f"{formulas} formulas, {typeset} typeset, {failed} with errors")
+        if document.select_one("article") and (raw := RAW_TEX.search(text := page.evaluate(TEXT))):
+            seen.append(f"raw TeX: {text[max(0, raw.start() - 20) : raw.end() + 20]!r}")
+        if (needed := page.evaluate("document.documentElement.scrollWidth")) > width:
+            seen.append(f"{needed} pixels wide")
+        page.evaluate(THIN)
+        for theme in ("light", "dark") if width == 390 else ("dark",):  # three of four: colours do not depend on the width
+            page.evaluate(f"document.documentElement.dataset.theme = document.documentElement.dataset.mode = '{theme}'")
+            seen += [f"{theme}: {v['id']} {v['nodes'][0]['html'][:160]}" for v in axe.run(page, options=AXE).response["violations"]]
+        problems += [f"{name}: {problem}" for problem in seen]
+        page.close()
+    context.close()
+    assert problems == []
+
+
+def test_the_site_also_works_from_a_disk(site, browser):
+    """As a lecturer without a network opens it: formulas, the moving figure, and the way from the front door."""
+    page = browser.new_page()
+    problems = watch(page, site.as_uri())
+    page.goto((site / "index.html").as_uri())  # forwards to the landing page
+    page.wait_for_url("**/book/index.html")
+    page.wait_for_function("document.querySelector('sinpe-clocks')?.values")
+    assert page.evaluate("document.querySelector('sinpe-clocks').values().length") == 16
+    page.goto((site / f"{NOTEBOOKS[-1]}.html").as_uri())
+    page.evaluate("MathJax.startup.promise")
+    assert page.locator("article mjx-container").count() > 0
+    assert page.evaluate("document.fonts.ready.then(() => [...document.fonts].some(font => font.family.startsWith('MJX') && font.status === 'loaded'))")
+    assert problems == []
+    page.close()
+
+
+def test_the_search_finds_a_chapter(browser, address):
+    page = browser.new_page()
+    load(page, address, "search.html?q=wavelength")
+    page.wait_for_selector("#search-results li a")
+    assert any("notebooks/" in a.get_attribute("href") for a in page.locator("#search-results li a").all())
+    page.close()
+
+
+# --- the reference pages agree with the package and the chapters ------------------------------------------------------------------
+
+
+def table_cells(page):
+    """The cells of every table row of a page in book/."""
+    lines = (ROOT / "book" / page).read_text(encoding="utf-8").splitlines()
+    return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines if line.startswith("|")]
+
+
+def public_parameters():
+    """Every parameter name of the public functions, classes and their public methods: {name: where}."""
+    found = {}
+    for name in sinpe.__all__:
+        obj = getattr(sinpe, name)
+        methods = [m for key, m in vars(obj).items() if inspect.isfunction(m) and not key.startswith("_")] if inspect.isclass(obj) else []
+        for function in (obj, *methods):
+            for parameter in inspect.signature(function).parameters:
+                found.setdefault(parameter, f"{name}.{function.__name__}")
+    return {p: where for p, where in found.items() if p not in ("self", "fn", "recurse", "name", "make")}
+
+
+def test_every_parameter_is_in_the_register_of_names_and_no_name_twice():
+    names = [name for row in table_cells("notation.md") for cell in row[:2] for name in re.findall(r"`(\w+)`", cell)]
+    assert len(names) == len(set(names)), sorted(name for name in names if names.count(name) > 1)
+    assert {p: where for p, where in public_parameters().items() if p not in names} == {}
+
+
+def test_the_reference_lists_every_public_name():
+    text = (ROOT / "book" / "api.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\.\. auto(?:function|class):: ([\w.]+)", text, re.MULTILINE)
+    assert [name for name in sinpe.__all__ if f"sinpe.{name}" not in listed] == []
+    for name in listed:
+        module, _, attribute = name.rpartition(".")
+        assert getattr(import_module(module), attribute).__doc__, name
+    assert {f"sinpe.explorers.{e.__name__}" for e in explorers.EXPLORERS} <= set(listed)
+
+
+def test_every_paper_that_a_page_cites_is_in_the_bibliography():
+    bibliography = (ROOT / "book" / "references.bib").read_text(encoding="utf-8").lower()
+    texts = {page: nbformat.read(ROOT / f"{page}.ipynb", as_version=4) for page in NOTEBOOKS}
+    prose = {page: "\n".join(cell.source for cell in notebook.cells) for page, notebook in texts.items()}
+    prose |= {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "book").glob("*.md")}
+    missing = []
+    for page, text in prose.items():
+        cited = re.findall(r"arxiv\.org/(?:abs|pdf|html)/(\d{4}\.\d{4,5})", text) + re.findall(r"doi\.org/(10\.[^\s)>\]]+)", text)
+        missing += [f"{page}: {paper}" for paper in cited if paper.lower() not in bibliography]
+    assert missing == []
+
+
+def test_every_claim_links_to_its_proof_and_names_its_tests():
+    """Each entry says what is true, links to a section of a chapter (test_links… checks that it exists) and names tests that exist."""
+    text = (ROOT / "book" / "misconceptions.md").read_text(encoding="utf-8")
+    claims = re.findall(r"^(“.*)\n: ((?:.+\n?)(?:  .+\n)*)", text, re.MULTILINE)
+    assert len(claims) == text.count("\n: ") > 15
+    sources = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").glob("test_*.py"))
+    for claim, answer in claims:
+        assert re.search(r"\]\(\.\./notebooks/\d\d_\w+\.ipynb#[\w-]+\)", answer), f"{claim} has no link to a section"
+        tests = re.findall(r"`(test_\w+)`", answer)
+        assert tests and all(f"def {test}(" in sources for test in tests), f"{claim} names {tests}"
+
+
+def test_the_numbers_in_the_claims():
+    """The page states these in words; the chapters assert them too."""
+    text = (ROOT / "book" / "misconceptions.md").read_text(encoding="utf-8")
+    longest = [f"{round(sinpe.wavelengths(d)[-1]):,}".replace(",", " ") for d in (512, 128, 4)]
+    assert "{} at width 512, {} at 128, {} at 4".format(*longest) in text
+    assert "The limit, " + f"{round(2 * np.pi * 10_000):,}".replace(",", " ") in text
+    rises = np.flatnonzero(np.diff(sinpe.similarity(np.arange(100), 512)) > 0)
+    assert f"for the first time after offset {rises[0]}" in text and f"falls up to offset {rises[0]}, and {rises[0] + 1} is higher" in text
+    assert sinpe.wavelengths(16, spacing="tensor2tensor")[-1] / sinpe.wavelengths(16)[-1] == pytest.approx(10**0.5)  # "three times slower"
+    gaps = np.sqrt(2 * 2 - 4 * sinpe.similarity(np.arange(1, 200_001), 4)).min()
+    assert 0.001 < gaps < 0.002
