@@ -110,7 +110,7 @@ def test_links_and_anchors_inside_the_site_resolve(site, documents):
                     other = documents[target.relative_to(site.resolve()).as_posix()]
                     if not other.find(id=unquote(link.fragment)) and not other.find(attrs={"name": unquote(link.fragment)}):
                         broken.append(f"{name}: {node[attribute]}")
-    assert sorted(set(broken)) == []
+    assert not broken, "\n".join(sorted(set(broken)))
 
 
 def test_images_say_what_they_show(documents):
@@ -201,7 +201,7 @@ def test_every_page_in_a_browser(documents, browser, address, axe, width):
         problems += [f"{name}: {problem}" for problem in seen]
         page.close()
     context.close()
-    assert problems == []
+    assert not problems, "\n".join(problems)
 
 
 def test_the_site_also_works_from_a_disk(site, browser):
@@ -292,11 +292,32 @@ def test_every_claim_links_to_its_proof_and_names_its_tests():
 def test_the_numbers_in_the_claims():
     """The page states these in words; the chapters assert them too."""
     text = (ROOT / "book" / "misconceptions.md").read_text(encoding="utf-8")
-    longest = [f"{round(sinpe.wavelengths(d)[-1]):,}".replace(",", " ") for d in (512, 128, 4)]
+    longest = [f"{round(sinpe.wavelengths(d)[-1]):,}".replace(",", "\u00a0") for d in (512, 128, 4)]
     assert "{} at width 512, {} at 128, {} at 4".format(*longest) in text
-    assert "The limit, " + f"{round(2 * np.pi * 10_000):,}".replace(",", " ") in text
+    assert "The limit, " + f"{round(2 * np.pi * 10_000):,}".replace(",", "\u00a0") in text
     rises = np.flatnonzero(np.diff(sinpe.similarity(np.arange(100), 512)) > 0)
     assert f"for the first time after offset {rises[0]}" in text and f"falls up to offset {rises[0]}, and {rises[0] + 1} is higher" in text
     assert sinpe.wavelengths(16, spacing="tensor2tensor")[-1] / sinpe.wavelengths(16)[-1] == pytest.approx(10**0.5)  # "three times slower"
     gaps = np.sqrt(2 * 2 - 4 * sinpe.similarity(np.arange(1, 200_001), 4)).min()
     assert 0.001 < gaps < 0.002
+
+
+@pytest.fixture
+def render(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "book" / "_ext")
+    return import_module("docstrings").render
+
+
+@pytest.mark.parametrize(
+    "docstring, expected",
+    [
+        ("One line.", "One line.\n"),
+        ("A sentence that goes on\nin the next line.\nA new one.", "A sentence that goes on in the next line.\n\nA new one.\n"),
+        ("x: (batch, seq); y: real,\n    or None. Returns x.", "``x``\n    (batch, seq)\n\n``y``\n    real, or None.\n\nReturns x.\n"),
+        ("x, y: both. z: no parameter.", "``x``, ``y``\n    both. z: no parameter.\n"),
+        ("Formula:\n\n    a = b*c\n\nRest |p| and `code` and \\*args.", "Formula:\n\n::\n\n    a = b*c\n\nRest \\|p\\| and ``code`` and \\*args.\n"),
+        ("Example.\n\n>>> f(1)\n2", "Example.\n\n>>> f(1)\n2\n"),
+    ],
+)
+def test_docstrings_become_pages(render, docstring, expected):
+    assert "\n".join(render(docstring.split("\n"), ["x", "y"])) == expected
