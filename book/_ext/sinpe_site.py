@@ -1,17 +1,22 @@
-"""Small additions to the site's build: a local MathJax, the interactive figures, derived addresses, and no Thebe."""
+"""Small additions to the site's build: a local MathJax, the interactive figures, descriptions for previews, and no Thebe."""
 
+import re
 import shutil
+from html import escape
 from importlib.resources import files
 from pathlib import Path
+from textwrap import shorten
 
 from sinpe import explorers
+
+FORMULA = r'<span class="math notranslate nohighlight">[^<]*</span>'
 
 
 def _derive_addresses(app, config):
     """The published address follows from the repository's, so that _config.yml names it once."""
     owner, name = config.html_theme_options["repository_url"].rstrip("/").split("/")[-2:]
-    config.html_baseurl = config.ogp_site_url = f"https://{owner}.github.io/{name}/"
-    config.project = config.ogp_site_name = config.html_title
+    config.html_baseurl = f"https://{owner}.github.io/{name}/"
+    config.project = config.html_title
 
 
 def _copy_mathjax(app):
@@ -37,6 +42,25 @@ def _load_explorers(app, pagename, templatename, context, doctree):
         app.add_js_file("explorers.js")
 
 
+def _describe(app, pagename, templatename, context, doctree):
+    """The title and the first paragraph of a page, for search engines and for the preview of a link."""
+    if doctree is None:
+        return
+    first = next((paragraph.astext() for paragraph in doctree.findall(lambda node: node.tagname == "paragraph")), "")
+    text, title = shorten(first, 300, placeholder=" …"), re.sub("<[^>]*>", "", context["title"])
+    if title == app.config.html_title:
+        context["docstitle"] = ""  # else the browser's tab says it twice
+    previews = {"title": title, "description": text, "type": "website", "url": context.get("pageurl") or "", "site_name": app.config.html_title}
+    context["metatags"] += f'\n<meta name="description" content="{escape(text)}" />\n'
+    context["metatags"] += "\n".join(f'<meta property="og:{name}" content="{escape(value)}" />' for name, value in previews.items())
+
+
+def _hold_punctuation(app, pagename, templatename, context, doctree):
+    """Browsers may break a line between a formula and the punctuation that belongs to it."""
+    if FORMULA[:18] in context.get("body", ""):
+        context["body"] = re.sub(rf"[(\[“]?{FORMULA}[.,:;?!)\]”’]*", r'<span class="together">\g<0></span>', context["body"])
+
+
 def _drop_thebe(app, pagename, templatename, context, doctree):
     """sphinx_thebe adds its scripts to every page, used or not, and twice: a SyntaxError in the console."""
 
@@ -54,6 +78,8 @@ def setup(app):
     app.connect("builder-inited", _copy_mathjax)
     app.connect("builder-inited", _write_explorers)
     app.connect("html-page-context", _load_explorers)
+    app.connect("html-page-context", _describe)
+    app.connect("html-page-context", _hold_punctuation)
     app.connect("html-page-context", _drop_thebe, priority=900)
     for listener in list(app.events.listeners.get("doctree-resolved", [])):
         if listener.handler.__module__ == "sphinx_thebe":  # it writes a configuration for the dropped scripts into each page
