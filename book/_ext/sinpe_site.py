@@ -49,7 +49,7 @@ def _describe(app, pagename, templatename, context, doctree):
     first = next((paragraph.astext() for paragraph in doctree.findall(lambda node: node.tagname == "paragraph")), "")
     text, title = shorten(first, 300, placeholder=" …"), re.sub("<[^>]*>", "", context["title"])
     if title == app.config.html_title:
-        context["docstitle"] = ""  # else the browser's tab says it twice
+        context["title"] = "An open course"  # in the browser's tab, which otherwise says the name twice
     previews = {"title": title, "description": text, "type": "website", "url": context.get("pageurl") or "", "site_name": app.config.html_title}
     context["metatags"] += f'\n<meta name="description" content="{escape(text)}" />\n'
     context["metatags"] += "\n".join(f'<meta property="og:{name}" content="{escape(value)}" />' for name, value in previews.items())
