@@ -11,8 +11,8 @@ import torch
 from torch.nn import functional as F
 from tqdm import tqdm
 
-from sinpe.embedding import check_positive, check_size
 from sinpe.experiments import build_position
+from sinpe.positions.base import check_positive, check_size
 from sinpe.tasks import IGNORE, build_task
 from sinpe.transformer import Transformer, TransformerConfig
 
