@@ -29,10 +29,13 @@ class Alibi(PositionMethod):
     def __init__(self, n_heads):
         super().__init__()
         self.n_heads = check_size("n_heads", n_heads)
-        self.derive("slopes", lambda device: alibi_slopes(n_heads).to(device))
+        self.derive("slopes", self._slopes)
 
     def score_bias(self, q, k, q_positions, k_positions):
         """q, k: (batch, heads, len, head_dim) -> float32 (1 | batch, heads, q_len, k_len), zero where the positions agree."""
         check_heads(q, k, self.n_heads)
         distance = relative_positions(q, k, q_positions, k_positions).abs()
         return -(self.slopes[:, None, None] * distance[:, None]).float()
+
+    def _slopes(self, device):
+        return alibi_slopes(self.n_heads).to(device)

@@ -31,7 +31,8 @@ class Rotary(PositionMethod):
             raise ValueError(f"layout must be one of {', '.join(map(repr, LAYOUTS))}, got {layout!r}")
         self.plain = formula.inverse_frequencies(self.rotary_dim, base)
         self.base, self.layout, self.extension = float(base), layout, extension
-        self.derive("inv_freq", lambda device: torch.from_numpy(self.inverse_frequencies()).to(device))
+        self.factor = self.attention_factor()
+        self.derive("inv_freq", self._inv_freq)
 
     def inverse_frequencies(self, seq_len=None):
         """Frequencies in use at that length (None: whatever is used for short ones), float64 (rotary_dim // 2,)."""
@@ -54,7 +55,7 @@ class Rotary(PositionMethod):
     def _turn(self, x, positions, inv_freq):
         sin, cos = sin_cos(positions, inv_freq)
         wide = torch.float64 if x.dtype == torch.float64 else torch.float32
-        sin, cos = ((self.attention_factor() * table).to(wide)[..., None, :, :] for table in (sin, cos))
+        sin, cos = ((self.factor * table).to(wide)[..., None, :, :] for table in (sin, cos))
         turned, rest = x[..., : self.rotary_dim].to(wide), x[..., self.rotary_dim :]
         if self.layout == "interleaved":
             out = _turn_interleaved(turned, sin, cos)
@@ -62,6 +63,9 @@ class Rotary(PositionMethod):
             first, second = turned.chunk(2, -1)
             out = torch.cat([first * cos - second * sin, first * sin + second * cos], -1)
         return torch.cat([out.to(x.dtype), rest], -1) if rest.shape[-1] else out.to(x.dtype)
+
+    def _inv_freq(self, device):
+        return torch.from_numpy(self.inverse_frequencies()).to(device)
 
     def _extended(self, seq_len):
         inv_freq, factor = (self.plain, 1.0) if self.extension is None else self.extension(self.plain, self.base, seq_len)

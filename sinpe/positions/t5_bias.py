@@ -1,7 +1,5 @@
 """T5's relative bias: one learned number for each head and each bucket of distances, buckets growing logarithmically."""
 
-from functools import lru_cache
-
 import torch
 from torch import nn
 
@@ -16,13 +14,15 @@ def relative_position_bucket(relative_position, *, bidirectional, n_buckets=32, 
     one takes all beyond. bidirectional: half of the buckets serve keys ahead of the query; otherwise those all fall into bucket 0.
     Raises ValueError where n_buckets is too small to be halved, or max_distance does not exceed the exact buckets.
     """
-    edges = _edges(bidirectional, n_buckets, max_distance)
+    return _bucket(relative_position, _edges(bidirectional, n_buckets, max_distance), bidirectional)
+
+
+def _bucket(relative_position, edges, bidirectional):
     distance = relative_position.abs() if bidirectional else (-relative_position).clamp(min=0)
     bucket = torch.bucketize(distance, torch.tensor(edges, device=relative_position.device), right=True)
     return bucket + (relative_position > 0) * (len(edges) + 1) if bidirectional else bucket
 
 
-@lru_cache
 def _edges(bidirectional, n_buckets, max_distance):
     """The smallest distance of each bucket but the first, decided in integers."""
     buckets = check_size("n_buckets", n_buckets) // (2 if bidirectional else 1)
@@ -53,20 +53,19 @@ class T5Bias(PositionMethod):
         self.n_heads = check_size("n_heads", n_heads)
         if not isinstance(bidirectional, bool):
             raise ValueError(f"bidirectional must be True or False, got {bidirectional!r}")
-        self.options = {"bidirectional": bidirectional, "n_buckets": n_buckets, "max_distance": max_distance}
-        _edges(**self.options)
+        self.n_buckets, self.max_distance, self.bidirectional = n_buckets, max_distance, bidirectional
+        self.edges = _edges(bidirectional, n_buckets, max_distance)
         self.weight = nn.Parameter(torch.empty(n_heads, n_buckets))
         nn.init.normal_(self.weight, std=0.02)
 
     def score_bias(self, q, k, q_positions, k_positions):
         """q, k: (batch, heads, len, head_dim) -> float32 (1 | batch, heads, q_len, k_len)."""
         check_heads(q, k, self.n_heads)
-        if consecutive(q_positions) and consecutive(k_positions):  # 2L − 1 distances instead of L² pairs
-            distances = offsets(q_positions, k_positions)
-            return toeplitz(self._look_up(distances), q.shape[2], k.shape[2])[None]
         distance = relative_positions(q, k, q_positions, k_positions)
+        if consecutive(q_positions) and consecutive(k_positions):  # 2L − 1 distances instead of L² pairs
+            return toeplitz(self._look_up(offsets(q_positions, k_positions)), q.shape[2], k.shape[2])[None]
         return self._look_up(distance).movedim(0, 1)
 
     def _look_up(self, distance):
         """(*shape) -> (heads, *shape)"""
-        return self.weight.float()[:, relative_position_bucket(distance, **self.options)]
+        return self.weight.float()[:, _bucket(distance, self.edges, self.bidirectional)]

@@ -27,7 +27,7 @@ class TransformerXLRelative(PositionMethod):
         self.u, self.v = nn.Parameter(torch.zeros(n_heads, head_dim)), nn.Parameter(torch.zeros(n_heads, head_dim))
         self.weight = nn.Parameter(torch.empty(n_heads, head_dim, width))  # of W: sines in the first half of the last axis, cosines in the second
         nn.init.xavier_uniform_(self.weight.view(width, width))
-        self.derive("inv_freq", lambda device: torch.from_numpy(formula.inverse_frequencies(width)).to(device))
+        self.derive("inv_freq", self._inv_freq)
 
     def score_bias(self, q, k, q_positions, k_positions):
         """q, k: (batch, heads, len, head_dim) -> float32 (batch, heads, q_len, k_len)."""
@@ -44,6 +44,9 @@ class TransformerXLRelative(PositionMethod):
             else:
                 position = self._pairs(query, q_positions, k_positions)
         return (content + position) / self.head_dim**0.5
+
+    def _inv_freq(self, device):
+        return torch.from_numpy(formula.inverse_frequencies(self.n_heads * self.head_dim)).to(device)
 
     def _codes(self, distances):
         sin, cos = sin_cos(distances, self.inv_freq)
