@@ -80,7 +80,9 @@ def test_the_hands_stand_at_position_times_frequency(show):
 
 
 @pytest.mark.parametrize("layout", explorers.LAYOUTS)
-@pytest.mark.parametrize("d_model, base, position, dimension", [(64, 10_000, 7, 20), (64, 10_000, 7, 21), (2, 10, 0, 1), (256, 1e6, 511, 255), (6, 1e4, 100, 4)])
+@pytest.mark.parametrize(
+    "d_model, base, position, dimension", [(64, 10_000, 7, 20), (64, 10_000, 7, 21), (2, 10, 0, 1), (256, 1e6, 511, 255), (6, 1e4, 100, 4)]
+)
 def test_the_heat_map_reads_out_value_and_wavelength(show, layout, d_model, base, position, dimension):
     page = show(explorers.HeatMap(d_model=d_model, base=base, positions=512, position=position, dimension=dimension, layout=layout)._repr_html_())
     read = values(page, "sinpe-heatmap")
@@ -103,7 +105,9 @@ def test_the_pixels_are_the_table(show, tag, d_model):
     assert np.abs(painted - expected.astype(int)).max() <= 5  # matplotlib takes the nearest of 256 colours, the element interpolates
 
 
-@pytest.mark.parametrize("d_model, base, offset, position", [(512, 10_000, 10, 0), (512, 10_000, -100, 1000), (4, 10_000, 97, 17), (64, 100, 0, 3), (1024, 1e6, 1, 10_000)])
+@pytest.mark.parametrize(
+    "d_model, base, offset, position", [(512, 10_000, 10, 0), (512, 10_000, -100, 1000), (4, 10_000, 97, 17), (64, 100, 0, 3), (1024, 1e6, 1, 10_000)]
+)
 def test_similarity_is_the_same_from_the_codes_and_from_the_offset(show, d_model, base, offset, position):
     page = show(explorers.Similarity(d_model=d_model, base=base, offset=offset, position=position)._repr_html_())
     read = values(page, "sinpe-similarity")
@@ -205,7 +209,9 @@ WRONG = [
 def test_a_wrong_argument_raises_and_a_wrong_attribute_says_the_same(show):
     tags = [f'<{explorer.tag} {name.replace("_", "-")}="{value}"></{explorer.tag}>' for explorer, wrong in WRONG for name, value in wrong.items()]
     page = show("".join(tags) + f"<script>{explorers.script()}</script>")
-    sentences = page.evaluate("[...document.querySelectorAll('main > *')].filter(e => e.shadowRoot).map(e => e.shadowRoot.querySelector('.problem').textContent)")
+    sentences = page.evaluate(
+        "[...document.querySelectorAll('main > *')].filter(e => e.shadowRoot).map(e => e.shadowRoot.querySelector('.problem').textContent)"
+    )
     for (explorer, wrong), sentence in zip(WRONG, sentences, strict=True):
         with pytest.raises(ValueError) as raised:
             explorer(**wrong)
