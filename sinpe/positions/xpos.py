@@ -12,8 +12,8 @@ class XPos(Rotary):
     """Rotary, with queries multiplied by ζ_i^((q − c) / scale_base) and keys by ζ_i^((c − k) / scale_base), ζ_i = (2i/d + 0.4) / 1.4.
 
     In q·k the pair i is damped by ζ_i^((q − k) / scale_base), so keys behind the query fade; keys ahead of it would be amplified: causal models
-    only. c, the middle of each row's keys, cancels in the scores and keeps the factors small: they stay finite while positions are within
-    36 000 of c in float32 and bfloat16, 4 500 in float16 (for scale_base = 512, in proportion otherwise). Interleaved layout.
+    only. c, the middle of each row's keys, cancels in the scores and keeps the factors small: features of size 1 stay finite while positions are
+    within 36 000 of c in float32 and bfloat16, 4 300 in float16 (for scale_base = 512, in proportion otherwise). Interleaved layout.
     Source: Sun et al. 2022, https://arxiv.org/abs/2212.10554
     """
 
