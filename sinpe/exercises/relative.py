@@ -118,7 +118,7 @@ def _bucket(relative, bidirectional, *, cap=True, halve=True, floor=np.floor, ex
 def check_four_terms(attempt):
     """attempt(q, k, r, u, v) -> Transformer-XL's scores (n, n), divided by √head_dim.
 
-    q, k: (n, head_dim); r: (2n − 1, head_dim), row n − 1 + m is W r_m for the distance m = i − j, query minus key; u, v: (head_dim,).
+    q, k: (n, head_dim); r: (2n − 1, head_dim), row n − 1 + δ is W r_δ for the distance δ = i − j, query minus key; u, v: (head_dim,).
     """
     rng = np.random.default_rng(10)
     cases = [tuple(rng.normal(size=shape) for shape in ((n, h), (n, h), (2 * n - 1, h), (h,), (h,))) for n, h in ((3, 4), (5, 9))]
@@ -127,7 +127,7 @@ def check_four_terms(attempt):
         return _four(q, k, r[::-1], u, v)
 
     mistakes = (
-        Mistake("sign of the distance reversed", reversed_sign, "row n − 1 + m belongs to m = i − j, query minus key: behind is positive here."),
+        Mistake("sign of the distance reversed", reversed_sign, "row n − 1 + δ belongs to δ = i − j, query minus key: behind is positive here."),
         Mistake("u and v swapped", lambda q, k, r, u, v: _four(q, k, r, v, u), "u meets the content of the key, v meets its distance."),
         Mistake("1/√head_dim forgotten", lambda q, k, r, u, v: _four(q, k, r, u, v) * len(u) ** 0.5, "all four terms are divided by √head_dim."),
         Mistake("only the content term scaled", lambda q, k, r, u, v: _four(q, k, r, u, v) * len(u) ** 0.5 - q @ k.T * (len(u) ** 0.5 - 1) / len(u) ** 0.5, "all four terms are divided by √head_dim."),
