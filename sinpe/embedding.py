@@ -1,9 +1,9 @@
 """Token embeddings with the two numbers that decide how loud a token is beside its position: init_std and scale."""
 
-import math
-
 from torch import nn
 from torch.nn import functional as F
+
+from sinpe.positions.base import check_positive, check_size
 
 
 class TokenEmbedding(nn.Module):
@@ -34,17 +34,3 @@ class TokenEmbedding(nn.Module):
 
     def extra_repr(self):
         return f"init_std={self.init_std:.6g}, scale={self.scale:.6g}"
-
-
-def check_size(name, value):
-    """`value`, or ValueError unless it is a positive integer."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ValueError(f"{name} must be a positive integer, got {value!r}")
-    return value
-
-
-def check_positive(name, value):
-    """`value` as a float, or ValueError unless it is positive and finite."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
-        raise ValueError(f"{name} must be a positive finite number, got {value!r}")
-    return float(value)

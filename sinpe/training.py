@@ -11,8 +11,8 @@ import torch
 from torch.nn import functional as F
 from tqdm import tqdm
 
-from sinpe.embedding import check_positive, check_size
 from sinpe.experiments import build_position
+from sinpe.positions.base import check_positive, check_size
 from sinpe.tasks import IGNORE, build_task
 from sinpe.transformer import Transformer, TransformerConfig
 
@@ -144,7 +144,7 @@ def _loss(logits, targets):
 def main(arguments=None):
     """Train the small Transformer on English text and compare its held-out loss with models that ignore context."""
     parser = argparse.ArgumentParser(prog="python -m sinpe.training", description=main.__doc__)
-    parser.add_argument("--position", default="sinusoidal", help="position method: none or sinusoidal (default)")
+    parser.add_argument("--position", default="sinusoidal", help="position method, such as none, sinusoidal (default), learned, rope or alibi")
     parser.add_argument("--steps", type=int, default=400)
     parser.add_argument("--d-model", type=int, default=128)
     parser.add_argument("--length", type=int, default=64, help="characters a sequence")

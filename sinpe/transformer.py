@@ -7,8 +7,8 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from sinpe.embedding import TokenEmbedding, check_positive, check_size
-from sinpe.positions.base import PositionMethod, check_positions
+from sinpe.embedding import TokenEmbedding
+from sinpe.positions.base import PositionMethod, check_positions, check_positive, check_size
 
 
 @dataclass(frozen=True)

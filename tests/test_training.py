@@ -91,8 +91,8 @@ def test_positions_are_built_from_names():
     assert isinstance(build_position(small()), SinusoidalEncoding)
     assert isinstance(build_position(small(position="none")), NoPosition)
     assert build_position(small(position_options=(("base", 100.0),))).base == 100
-    with pytest.raises(ValueError, match="position must be one of .* got 'rope'"):
-        build_position(small(position="rope"))
+    with pytest.raises(ValueError, match="position must be one of .* got 'rotary'"):
+        build_position(small(position="rotary"))
     with pytest.raises(ValueError, match="position_options .* 'none'"):
         build_position(small(position="none", position_options=(("base", 100.0),)))
 
@@ -135,7 +135,7 @@ def test_the_command_trains_on_real_text_and_beats_its_baselines():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"), [(("--position", "rope"), "position must be one of"), (("--steps", "0"), "steps"), (("--d-model", "6"), "d_model=6")]
+    ("arguments", "message"), [(("--position", "rotary"), "position must be one of"), (("--steps", "0"), "steps"), (("--d-model", "6"), "d_model=6")]
 )
 def test_the_command_refuses_bad_arguments_in_words(arguments, message):
     done = command(*arguments)

@@ -1,7 +1,33 @@
 """Position methods for Transformers: one module a method, all with the three openings of `PositionMethod`."""
 
+from sinpe.positions.alibi import Alibi, alibi_slopes
 from sinpe.positions.base import PositionMethod
+from sinpe.positions.extensions import DynamicNTK, Llama3, NTKAware, PositionInterpolation, YaRN
+from sinpe.positions.learned import LearnedEncoding
 from sinpe.positions.none import NoPosition
+from sinpe.positions.rotary import Rotary
+from sinpe.positions.shaw import ShawRelative
 from sinpe.positions.sinusoidal import SinusoidalEncoding
+from sinpe.positions.t5_bias import T5Bias, relative_position_bucket
+from sinpe.positions.transformer_xl import TransformerXLRelative
+from sinpe.positions.xpos import XPos
 
-__all__ = ["NoPosition", "PositionMethod", "SinusoidalEncoding"]
+__all__ = [
+    "Alibi",
+    "DynamicNTK",
+    "LearnedEncoding",
+    "Llama3",
+    "NTKAware",
+    "NoPosition",
+    "PositionInterpolation",
+    "PositionMethod",
+    "Rotary",
+    "ShawRelative",
+    "SinusoidalEncoding",
+    "T5Bias",
+    "TransformerXLRelative",
+    "XPos",
+    "YaRN",
+    "alibi_slopes",
+    "relative_position_bucket",
+]

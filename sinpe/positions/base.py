@@ -1,5 +1,7 @@
 """The three places where position can enter a Transformer: the embeddings, the queries and keys, the scores."""
 
+import math
+
 import torch
 from torch import nn
 
@@ -82,3 +84,27 @@ def check_floating(name, x):
     """ValueError unless x is a floating-point tensor."""
     if not isinstance(x, torch.Tensor) or not x.is_floating_point():
         raise ValueError(f"{name} must be a floating-point tensor, got {getattr(x, 'dtype', type(x).__name__)}")
+
+
+def check_heads(q, k, n_heads=None, head_dim=None):
+    """ValueError unless q and k are (batch, n_heads, len, head_dim) with the same batch, heads and head size."""
+    for name, x in {"q": q, "k": k}.items():
+        check_floating(name, x)
+        if x.ndim != 4 or (n_heads or x.shape[1]) != x.shape[1] or (head_dim or x.shape[3]) != x.shape[3]:
+            raise ValueError(f"{name} must have shape (batch, {n_heads or 'heads'}, len, {head_dim or 'head_dim'}), got {tuple(x.shape)}")
+    if q.shape[:2] != k.shape[:2] or q.shape[3] != k.shape[3]:
+        raise ValueError(f"q and k must agree in batch, heads and head_dim, got {tuple(q.shape)} and {tuple(k.shape)}")
+
+
+def check_size(name, value):
+    """`value`, or ValueError unless it is a positive integer."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ValueError(f"{name} must be a positive integer, got {value!r}")
+    return value
+
+
+def check_positive(name, value):
+    """`value` as a float, or ValueError unless it is positive and finite."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
+        raise ValueError(f"{name} must be a positive finite number, got {value!r}")
+    return float(value)

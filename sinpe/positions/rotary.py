@@ -1,0 +1,105 @@
+"""Rotary position embedding: position enters at the queries and keys, as rotations of their feature pairs."""
+
+import numpy as np
+import torch
+
+from sinpe import formula
+from sinpe.positions.base import PositionMethod, check_heads, check_positions, check_size
+
+LAYOUTS = ("interleaved", "half")
+
+
+class Rotary(PositionMethod):
+    """Turns pair i of every query and key by position · ω_i, ω_i = base^(−2i / rotary_dim), so that q·k depends on k − q only.
+
+    layout: "interleaved" pairs features (2i, 2i + 1) (the paper, GPT-J, Llama's own code); "half" pairs (i, i + rotary_dim/2) (GPT-NeoX,
+        Hugging Face). One is the other after a permutation of the features of q and k.
+    rotary_dim: how many features are turned, the first ones; None means all. The rest is left untouched.
+    extension: None or one of `sinpe.positions.extensions`, which changes the frequencies for longer contexts.
+    Angles are float64 with their rounding error carried along, the rotation is float32 (float64 for float64 inputs), rounded once at the end.
+    Source: Su et al. 2021, https://arxiv.org/abs/2104.09864
+    Raises ValueError for odd or unfitting widths, a base that is not positive, an unknown layout.
+    """
+
+    def __init__(self, head_dim, base=10_000.0, layout="interleaved", rotary_dim=None, extension=None):
+        super().__init__()
+        self.head_dim = check_size("head_dim", head_dim)
+        self.rotary_dim = head_dim if rotary_dim is None else check_size("rotary_dim", rotary_dim)
+        if self.rotary_dim % 2 or self.rotary_dim > head_dim:
+            raise ValueError(f"rotary_dim must be even and at most head_dim, got rotary_dim={self.rotary_dim}, head_dim={head_dim}")
+        if layout not in LAYOUTS:
+            raise ValueError(f"layout must be one of {', '.join(map(repr, LAYOUTS))}, got {layout!r}")
+        self.plain = formula.inverse_frequencies(self.rotary_dim, base)
+        self.base, self.layout, self.extension = float(base), layout, extension
+        self.factor = self.attention_factor()
+        self.derive("inv_freq", self._inv_freq)
+
+    def inverse_frequencies(self, seq_len=None):
+        """Frequencies in use at that length (None: whatever is used for short ones), float64 (rotary_dim // 2,)."""
+        return self._extended(seq_len)[0]
+
+    def attention_factor(self, seq_len=None):
+        """What queries and keys are multiplied by beside the rotation."""
+        return self._extended(seq_len)[1]
+
+    def rotate(self, q, k, q_positions, k_positions):
+        """q, k: (batch, heads, q_len | k_len, head_dim) -> both in the same shape, dtype and device."""
+        check_heads(q, k, head_dim=self.head_dim)
+        check_positions("q_positions", q_positions, q.shape[2])
+        check_positions("k_positions", k_positions, k.shape[2])
+        inv_freq = self.inv_freq
+        if hasattr(self.extension, "at_length"):  # frequencies that depend on each row's longest key
+            inv_freq = self.extension.at_length(inv_freq, self.base, k_positions.amax(-1, keepdim=True) + 1)
+        return self._turn(q, q_positions, inv_freq), self._turn(k, k_positions, inv_freq)
+
+    def _turn(self, x, positions, inv_freq):
+        sin, cos = sin_cos(positions, inv_freq)
+        wide = torch.float64 if x.dtype == torch.float64 else torch.float32
+        sin, cos = ((self.factor * table).to(wide)[..., None, :, :] for table in (sin, cos))
+        turned, rest = x[..., : self.rotary_dim].to(wide), x[..., self.rotary_dim :]
+        if self.layout == "interleaved":
+            out = _turn_interleaved(turned, sin, cos)
+        else:
+            first, second = turned.chunk(2, -1)
+            out = torch.cat([first * cos - second * sin, first * sin + second * cos], -1)
+        return torch.cat([out.to(x.dtype), rest], -1) if rest.shape[-1] else out.to(x.dtype)
+
+    def _inv_freq(self, device):
+        return torch.from_numpy(self.inverse_frequencies()).to(device)
+
+    def _extended(self, seq_len):
+        inv_freq, factor = (self.plain, 1.0) if self.extension is None else self.extension(self.plain, self.base, seq_len)
+        return np.array(inv_freq, np.float64), float(factor)
+
+    def extra_repr(self):
+        return f"head_dim={self.head_dim}, base={self.base:g}, layout={self.layout!r}, rotary_dim={self.rotary_dim}, extension={self.extension}"
+
+
+def _turn_interleaved(x, sin, cos):
+    """Each pair (a, b) as the complex number a + ib, times cos + i·sin: one pass over memory. Compilers prefer it spelt out."""
+    if torch.compiler.is_compiling():
+        a, b = x[..., 0::2], x[..., 1::2]
+        return torch.stack([a * cos - b * sin, a * sin + b * cos], -1).flatten(-2)
+    pairs = torch.view_as_complex(x.unflatten(-1, (-1, 2)).contiguous())
+    return torch.view_as_real(pairs * torch.complex(cos, sin)).flatten(-2)
+
+
+def sin_cos(positions, inv_freq):
+    """Sine and cosine of position × frequency: (*positions.shape, pairs) in float64.
+
+    The rounding error of each product is carried along, as in `sinpe.formula`, so that positions up to 2^20 stay exact to float32.
+    inv_freq: (pairs,), or (batch, 1, pairs) with positions (batch, seq).
+    """
+    p = positions.to(inv_freq.dtype)[..., None]
+    angle = p * inv_freq
+    (p1, p2), (w1, w2) = _split(p), _split(inv_freq)
+    rest = ((p1 * w1 - angle) + p1 * w2 + p2 * w1) + p2 * w2
+    sin, cos = angle.sin(), angle.cos()
+    return sin + rest * cos, cos - rest * sin
+
+
+def _split(x):
+    """x as the sum of two numbers of half the bits (Veltkamp), for positions far below 2^900."""
+    c = (2.0**27 + 1 if x.dtype == torch.float64 else 2.0**12 + 1) * x
+    high = c - (c - x)
+    return high, x - high

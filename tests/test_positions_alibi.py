@@ -1,0 +1,84 @@
+"""ALiBi: the authors' slopes, a literal loop, what its definition promises, and how it relates to the key-only form."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sinpe import Alibi, alibi_slopes
+
+
+def authors_slopes(n):
+    """Press et al.'s rule, written out: a geometric series for powers of two, else that of the power below plus every other one of twice it."""
+
+    def power_of_two(n):
+        start = 2 ** (-(2 ** -(math.log2(n) - 3)))
+        return [start * start**i for i in range(n)]
+
+    if math.log2(n).is_integer():
+        return power_of_two(n)
+    below = 2 ** math.floor(math.log2(n))
+    return power_of_two(below) + authors_slopes(2 * below)[0::2][: n - below]
+
+
+@given(st.integers(1, 200))
+def test_slopes_are_the_authors(n):
+    assert alibi_slopes(n).tolist() == pytest.approx(authors_slopes(n), rel=1e-12)
+    assert alibi_slopes(n).dtype == torch.float64
+
+
+@pytest.mark.parametrize(
+    ("n", "slopes"),
+    [
+        (3, [0.0625, 0.003906, 0.25]),
+        (6, [0.25, 0.0625, 0.015625, 0.003906, 0.5, 0.125]),
+        (8, [0.5, 0.25, 0.125, 0.0625, 0.03125, 0.015625, 0.0078125, 0.00390625]),
+        (12, [0.5, 0.25, 0.125, 0.0625, 0.03125, 0.015625, 0.0078125, 0.00390625, 0.707107, 0.353553, 0.176777, 0.088388]),
+    ],
+)
+def test_head_counts_that_the_plain_rule_gets_wrong(n, slopes):
+    assert alibi_slopes(n).tolist() == pytest.approx(slopes, abs=5e-7)
+
+
+def bias(n_heads, q_positions, k_positions):
+    q, k = torch.zeros(1, n_heads, len(q_positions), 4), torch.zeros(1, n_heads, len(k_positions), 4)
+    return Alibi(n_heads).score_bias(q, k, q_positions, k_positions)
+
+
+@given(st.integers(1, 9), st.lists(st.integers(-50, 2000), min_size=1, max_size=5), st.lists(st.integers(-50, 2000), min_size=1, max_size=5))
+def test_equals_a_literal_loop(n_heads, queries, keys):
+    out, slopes = bias(n_heads, torch.tensor(queries), torch.tensor(keys)), authors_slopes(n_heads)
+    for h in range(n_heads):
+        for i, q in enumerate(queries):
+            for j, k in enumerate(keys):
+                assert out[0, h, i, j].item() == pytest.approx(-slopes[h] * abs(q - k), rel=1e-6)
+
+
+def test_a_penalty_that_is_zero_at_the_token_itself_symmetric_and_a_function_of_the_distance():
+    out = bias(8, torch.arange(10), torch.arange(10))[0]
+    assert (out <= 0).all() and (out.diagonal(dim1=1, dim2=2) == 0).all()
+    assert torch.equal(out, out.transpose(1, 2))
+    assert torch.equal(out, bias(8, torch.arange(10) + 777, torch.arange(10) + 777)[0])
+    assert (out[:, 0].diff(dim=-1) < 0).all()  # farther is never rewarded
+
+
+def test_a_causal_softmax_cannot_tell_it_from_the_authors_key_only_form():
+    out, mask = bias(4, torch.arange(7), torch.arange(7)), torch.ones(7, 7, dtype=torch.bool).tril()
+    key_only = (alibi_slopes(4)[:, None, None] * torch.arange(7)).float().expand(4, 7, 7)
+    causal = [b.masked_fill(~mask, -math.inf).softmax(-1) for b in (out[0], key_only)]
+    assert torch.allclose(*causal, atol=1e-6)
+    assert not torch.allclose(out[0].softmax(-1), key_only.softmax(-1), atol=1e-2)  # an encoder can
+
+
+@pytest.mark.parametrize("n_heads", [0, -1, 2.0, True])
+def test_bad_head_counts_are_refused(n_heads):
+    for call in (alibi_slopes, Alibi):
+        with pytest.raises(ValueError, match=f"n_heads must be a positive integer, got {n_heads}"):
+            call(n_heads)
+
+
+def test_a_wrong_number_of_heads_is_refused_at_the_call():
+    with pytest.raises(ValueError, match=r"q must have shape \(batch, 4, len, head_dim\), got \(1, 3, 5, 8\)"):
+        Alibi(4).score_bias(torch.zeros(1, 3, 5, 8), torch.zeros(1, 3, 5, 8), torch.arange(5), torch.arange(5))
