@@ -15,6 +15,7 @@ __version__ = "0.1.0"
 
 _TORCH = {  # resolved on first use, so that `import sinpe` needs NumPy alone
     "PositionMethod": "sinpe.positions",
+    "LearnedEncoding": "sinpe.positions",
     "NoPosition": "sinpe.positions",
     "SinusoidalEncoding": "sinpe.positions",
     "TokenEmbedding": "sinpe.embedding",
@@ -23,6 +24,7 @@ _TORCH = {  # resolved on first use, so that `import sinpe` needs NumPy alone
 }
 
 __all__ = [
+    "LearnedEncoding",
     "NoPosition",
     "PositionMethod",
     "SinusoidalEncoding",
