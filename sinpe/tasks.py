@@ -10,7 +10,7 @@ import torch
 from sinpe.text import Corpus, english, english_words
 
 IGNORE = -100  # torch's default ignore_index
-DRAWS = 4096  # held-out sequences of a synthetic task, whose supply is endless
+DRAWS = 2048  # held-out sequences of a synthetic task, whose supply is endless
 A, B, QUERY, FILLER = 0, 1, 2, 3  # the synthetic alphabet: two markers, the question, and the first of the fillers
 
 

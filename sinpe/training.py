@@ -125,6 +125,8 @@ def train(config, progress=lambda steps: steps, device="cpu"):
     start = time.perf_counter()
     run = Run(config, device).fit(progress)
     scores = {"validation": run.validation(), "test": run.test()}
+    if not all(math.isfinite(score["loss"]) for score in scores.values()):
+        raise FloatingPointError(f"the held-out loss is {scores['test']['loss']} after {config}")
     environment = {**machine.describe(device), "seconds": round(time.perf_counter() - start, 2), "peak_memory_mb": machine.peak_memory()}
     if hasattr(run.task, "corpus"):
         environment["corpus_sha256"] = run.task.corpus.sha256

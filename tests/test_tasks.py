@@ -67,7 +67,7 @@ def test_held_out_windows_are_the_whole_split_once_or_spread_over_it(name):
 def test_held_out_sequences_of_a_synthetic_task_are_fixed_and_differ_between_splits(name):
     task = build_task(name)
     (tokens, _), (again, _), (other, _) = (task.held_out(split, 12) for split in ("test", "test", "validation"))
-    assert len(tokens) == 4096 and len(task.held_out("test", 12, 5)[0]) == 5
+    assert len(tokens) == 2048 and len(task.held_out("test", 12, 5)[0]) == 5
     assert torch.equal(tokens, again) and not torch.equal(tokens, other)
 
 

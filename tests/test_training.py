@@ -45,7 +45,7 @@ def test_evaluation_data_are_shared_by_all_seeds_and_differ_between_splits():
         assert torch.equal(x, y)
     assert not torch.equal(a._held_out("test")[0][0], a._held_out("validation")[0][0])
     assert sum(len(x) for x, _ in a._validation) == 256
-    assert sum(len(x) for x, _ in a._held_out("test")) == 4096
+    assert sum(len(x) for x, _ in a._held_out("test")) == 2048
 
 
 def test_it_learns_what_needs_order_only_with_position():
