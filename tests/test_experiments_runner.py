@@ -1,19 +1,22 @@
 """Running a study: in sequence, in parallel, resumed, interrupted, killed, and with a second runner beside it: the same records."""
 
 import contextlib
+import fcntl
 import json
 import os
 import pty
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import time
 from pathlib import Path
 
 import psutil
 import pytest
 import torch
-from tiny_study import config, study
+from tiny_study import config, die, study
 
 from sinpe.experiments import RecordError, load_records, records, run_study, runner
 from sinpe.experiments.runner import Failed, execute
@@ -21,7 +24,7 @@ from sinpe.experiments.study import Cell, Comparison, Study
 from sinpe.training import train
 
 SCRIPT = Path(__file__).with_name("tiny_study.py")
-SLOW = study("slow", seeds=2, steps=600)
+SLOW = study("slow", seeds=2, steps=300)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -69,7 +72,9 @@ def wait_for(condition, seconds=300):
 
 
 def workers_of(process):
-    return [child for child in psutil.Process(process.pid).children() if "popen_loky" in " ".join(child.cmdline())]
+    """Its living worker processes."""
+    children = psutil.Process(process.pid).children()
+    return [child for child in children if child.status() != psutil.STATUS_ZOMBIE and "popen_loky" in " ".join(child.cmdline())]
 
 
 def count(folder):
@@ -118,26 +123,19 @@ def test_interrupted_it_keeps_what_is_finished_and_goes_on_from_there(tmp_path, 
     assert recorded(tmp_path) == reference
 
 
-def test_a_runner_killed_outright_leaves_whole_records_and_no_process_behind(tmp_path):
+def test_a_second_runner_is_sent_away_and_one_killed_outright_leaves_whole_records_and_no_process(tmp_path):
     with started(tmp_path, "--workers", "2") as process:
         wait_for(lambda: count(tmp_path) >= 1)
+        with pytest.raises(RecordError, match=rf"another runner is at work on {tmp_path} \(process {process.pid}\)"):
+            run_study(SLOW, tmp_path)
         children = workers_of(process)
         process.kill()
         process.wait()
-        gone, alive = psutil.wait_procs(children, timeout=60)
+        _, alive = psutil.wait_procs(children, timeout=60)
         assert not alive
     assert len(load_records(SLOW, tmp_path)) == count(tmp_path) >= 1
     with records.locked(tmp_path):
         pass
-
-
-def test_of_two_runners_on_one_folder_the_second_is_sent_away(tmp_path):
-    with started(tmp_path, "--workers", "1") as first:
-        wait_for(lambda: count(tmp_path) >= 1)
-        with pytest.raises(RecordError, match=rf"another runner is at work on {tmp_path} \(process {first.pid}\)"):
-            run_study(SLOW, tmp_path)
-        first.kill()
-    assert len(load_records(SLOW, tmp_path)) == count(tmp_path)
 
 
 def test_a_run_that_fails_is_named_and_the_others_are_kept(tmp_path):
@@ -149,7 +147,7 @@ def test_a_run_that_fails_is_named_and_the_others_are_kept(tmp_path):
 
 
 def test_a_run_that_kills_its_process_every_time_is_given_up(monkeypatch):
-    monkeypatch.setattr(runner, "attempt", os.abort)
+    monkeypatch.setattr(runner, "attempt", die)
     ((_, record, problem),) = execute([config()], workers=1)
     assert record is None and problem.startswith("its process was killed 3 times")
 
@@ -186,6 +184,7 @@ def test_a_study_is_not_continued_on_another_text(tmp_path, monkeypatch):
 
 def test_the_bar_on_a_terminal_tells_the_time_that_is_left(tmp_path):
     screen, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
     command = [sys.executable, str(SCRIPT), "quick", "run", "--folder", str(tmp_path), "--workers", "1", "--seeds", "1"]
     subprocess.run(command, stdout=subprocess.DEVNULL, stderr=terminal, check=True, timeout=300)
     os.close(terminal)

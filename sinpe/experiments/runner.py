@@ -4,6 +4,7 @@ Each local process has a pool of its own. In a common pool, one process that is 
 """
 
 import contextlib
+import logging
 import os
 import signal
 import sys
@@ -20,6 +21,7 @@ from sinpe.tasks import build_task
 from sinpe.training import train
 
 ATTEMPTS = 3  # for a run whose process was killed
+PATIENCE = 10  # seconds for a scheduler to answer
 ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
 
 
@@ -70,7 +72,7 @@ def execute(configs, workers=None, scheduler=None):
         raise ValueError("running a study needs joblib: pip install 'sinpe[cluster]'") from None
     place = _cluster(scheduler) if scheduler else _processes(workers)
     with place as (work, options), parallel_config(**options):
-        jobs = Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch="2*n_jobs")
+        jobs = Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch="all")
         yield from jobs(delayed(work)(config) for config in configs)
 
 
@@ -132,14 +134,28 @@ def _cluster(address):
     """Work on a Dask cluster."""
     try:
         from distributed import Client
+        from joblib._dask import DaskDistributedBackend
     except ImportError:
         raise ValueError("a scheduler needs dask and distributed: pip install 'sinpe[cluster]'") from None
     try:
-        client = Client(address, timeout=10, set_as_default=False)
+        client = Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError) as error:
         raise ValueError(f"scheduler {address!r} cannot be reached: {error}") from None
-    with client:
-        yield attempt, {"backend": "dask", "client": client, "n_jobs": -1, "wait_for_workers_timeout": 60}
+
+    class Backend(DaskDistributedBackend):
+        def effective_n_jobs(self, n_jobs):  # joblib would leave a cluster of one idle and run here
+            return max(2, super().effective_n_jobs(n_jobs))
+
+    log = logging.getLogger("distributed.client")
+    level = log.level
+    log.setLevel(logging.CRITICAL)  # what it would print is said below, in words
+    try:
+        yield attempt, {"backend": Backend(client=client, wait_for_workers_timeout=60), "n_jobs": -1}
+    except Exception as error:
+        raise Failed(f"the cluster at {address} failed: {error} What was finished is recorded, and the same command goes on from there.") from None
+    finally:
+        client.close()
+        log.setLevel(level)
 
 
 def _same_text(there, missing):
