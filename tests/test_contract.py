@@ -311,7 +311,9 @@ def test_a_key_that_stands_twice_in_yaml_is_refused(tmp_path):
         load_yaml(tmp_path / "x.yml")
 
 
-@pytest.mark.parametrize(("heading", "anchor"), [("Why 10000?", "why-10000"), ("Exercise 1: a wave", "exercise-1-a-wave"), ("The `base`, *again*", "the-base-again")])
+@pytest.mark.parametrize(
+    ("heading", "anchor"), [("Why 10000?", "why-10000"), ("Exercise 1: a wave", "exercise-1-a-wave"), ("The `base`, *again*", "the-base-again")]
+)
 def test_anchors_are_those_of_the_site(heading, anchor):
     assert slug(heading) == anchor
 

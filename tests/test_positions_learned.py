@@ -107,7 +107,13 @@ def test_compiles_and_exports_and_still_refuses_what_has_no_row():
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [((0, 4), "d_model .* 0"), ((4, 0), "max_len .* 0"), ((4, 2.0), r"max_len .* 2\.0"), ((4, 4, 0), "init_std .* 0"), ((4, 4, float("nan")), "init_std .* nan")],
+    [
+        ((0, 4), "d_model .* 0"),
+        ((4, 0), "max_len .* 0"),
+        ((4, 2.0), r"max_len .* 2\.0"),
+        ((4, 4, 0), "init_std .* 0"),
+        ((4, 4, float("nan")), "init_std .* nan"),
+    ],
 )
 def test_bad_arguments_are_refused_by_name(arguments, message):
     with pytest.raises(ValueError, match=message):

@@ -34,7 +34,23 @@ def test_the_test_text_was_not_trained_on():
 
 
 def test_words_are_cut_without_loss_and_as_documented():
-    assert WordCorpus.tokens('the "self.x" is 3.14 === a\n\n  b_1?') == ["the", ' "', "self", ".", "x", '"', " is", " 3", ".", "14", " ===", " a", "\n\n  ", "b_1", "?"]
+    assert WordCorpus.tokens('the "self.x" is 3.14 === a\n\n  b_1?') == [
+        "the",
+        ' "',
+        "self",
+        ".",
+        "x",
+        '"',
+        " is",
+        " 3",
+        ".",
+        "14",
+        " ===",
+        " a",
+        "\n\n  ",
+        "b_1",
+        "?",
+    ]
     assert "".join(WordCorpus.tokens(english().text)) == english().text
     assert WordCorpus.tokens("") == []
 

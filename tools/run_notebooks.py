@@ -1,7 +1,7 @@
 """Execute notebooks in place, each from an empty folder, and store them with clean metadata: twice in a row gives the same bytes.
 
-    python tools/run_notebooks.py            # all of notebooks/
-    python tools/run_notebooks.py 02 04      # those whose file name starts so
+python tools/run_notebooks.py            # all of notebooks/
+python tools/run_notebooks.py 02 04      # those whose file name starts so
 """
 
 import sys

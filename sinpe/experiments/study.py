@@ -1,7 +1,7 @@
 """What a study is: which configurations are run with which seeds, and which of them are compared."""
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import groupby
 
 from sinpe.tasks import build_task
@@ -78,9 +78,14 @@ class Study:
 
 def core_seconds(config):
     """What a run costs on one core of a server of 2021 (AMD EPYC, AVX2), roughly: a fixed part a step, the rest by tokens. Backward is twice forward."""
-    model, task = config.model, build_task(config.task)
+    model = config.model
     weights = model.n_layers * (4 * model.d_model**2 + 2 * model.d_model * model.d_ff) + model.d_model * model.vocab_size
     forward = 3.1e-11 * weights + 6e-8 * model.d_model + 2e-9 * model.vocab_size  # seconds a token
-    held_out = sum(task.held_out(split, config.length)[0].numel() for split in ("validation", "test"))
-    read = config.length * config.evaluation_sequences * (config.evaluations + 1) + held_out
+    read = config.length * config.evaluation_sequences * (config.evaluations + 1) + _held_out(config.task, config.length)
     return config.steps * (0.008 + 3 * forward * config.batch_size * config.length) + forward * read
+
+
+@lru_cache
+def _held_out(task, length):
+    """How many held-out tokens the final numbers of a run read."""
+    return sum(build_task(task).held_out(split, length)[0].numel() for split in ("validation", "test"))

@@ -29,7 +29,11 @@ UNSTABLE = [
         r"(?<![\d.])\d+\.\d+\.\d+(?![\d.])|\bpython 3\.\d|\b(?:numpy|torch|pytorch|matplotlib|scipy|sinpe|cuda)(?:==| version:? )v?\d",
         "versions change: leave them out",
     ),
-    ("a path", r"(?:^|[\s'\"(=])(?:/(?:tmp|home|root|usr|var|opt|work|Users|content)/|[A-Z]:\\)|site-packages", "paths differ between machines: leave them out"),
+    (
+        "a path",
+        r"(?:^|[\s'\"(=])(?:/(?:tmp|home|root|usr|var|opt|work|Users|content)/|[A-Z]:\\)|site-packages",
+        "paths differ between machines: leave them out",
+    ),
     ("a warning", r"\b[A-Z]\w*Warning\b:", "a warning belongs to nobody's lesson: remove its cause"),
 ]
 NUMBER = r"[-−+]?\d+(?:,\d{3})*(?:\.\d+)?(?:e[-+]?\d+)?"
