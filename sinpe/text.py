@@ -2,16 +2,20 @@
 
 import hashlib
 import math
+import re
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from importlib import import_module
 
 import torch
 
+UNKNOWN = "<unk>"
+
 
 @dataclass(frozen=True)
 class Corpus:
-    """A text as character ids, split once: the first 80 % for training, 10 % for validation, 10 % for the test.
+    """A text as token ids, split once: the first 80 % for training, 10 % for validation, 10 % for the test. Here a token is a character.
 
     text: the whole text; the vocabulary is its set of characters, sorted. Raises ValueError for a text under 100 characters.
     """
@@ -24,7 +28,8 @@ class Corpus:
 
     @cached_property
     def symbols(self):
-        return "".join(sorted(set(self.text)))
+        """The vocabulary in the order of the ids."""
+        return sorted(set(self.text))
 
     @property
     def vocab_size(self):
@@ -40,15 +45,15 @@ class Corpus:
         return self.encode(self.text)
 
     def split(self, name):
-        """One of "train", "validation", "test" -> int64 ids of shape (characters,)."""
+        """One of "train", "validation", "test" -> int64 ids of shape (tokens,)."""
         bounds = {"train": (0.0, 0.8), "validation": (0.8, 0.9), "test": (0.9, 1.0)}
         if name not in bounds:
             raise ValueError(f"split must be one of {', '.join(map(repr, bounds))}, got {name!r}")
-        start, stop = (round(part * len(self.text)) for part in bounds[name])
+        start, stop = (round(part * len(self._ids)) for part in bounds[name])
         return self._ids[start:stop]
 
     def encode(self, text):
-        """Characters -> int64 ids (len(text),). Raises ValueError for a character that the corpus lacks."""
+        """Text -> int64 ids (tokens,). Raises ValueError for a character that the corpus lacks."""
         index = {symbol: i for i, symbol in enumerate(self.symbols)}
         try:
             return torch.tensor([index[symbol] for symbol in text], dtype=torch.int64)
@@ -56,18 +61,64 @@ class Corpus:
             raise ValueError(f"text has a character that the corpus lacks: {error.args[0]!r}") from None
 
     def decode(self, ids):
-        """Ids -> characters, the inverse of encode."""
+        """Ids -> text, the inverse of encode."""
         return "".join(self.symbols[i] for i in ids)
 
     def baselines(self):
-        """Test loss in nats a character of two models that ignore context: {"uniform": ln V, "unigram": training frequencies, add-one smoothed}."""
+        """Test loss in nats a token of two models that ignore context: {"uniform": ln V, "unigram": training frequencies, add-one smoothed}."""
         counts = torch.bincount(self.split("train"), minlength=self.vocab_size).double() + 1
         unigram = -(counts / counts.sum()).log()[self.split("test")].mean()
         return {"uniform": math.log(self.vocab_size), "unigram": unigram.item()}
 
 
+@dataclass(frozen=True)
+class WordCorpus(Corpus):
+    """A text as word ids. A token is a word or a run of one punctuation mark, with the space before it, or other white space, so none is lost.
+
+    size: of the vocabulary, that is `<unk>` and the most frequent tokens of the training part. Tokens beyond them are read as `<unk>`.
+    Raises ValueError unless 1 < size.
+    """
+
+    size: int = 4000
+
+    def __post_init__(self):
+        super().__post_init__()
+        if isinstance(self.size, bool) or not isinstance(self.size, int) or self.size < 2:
+            raise ValueError(f"size must be an integer above 1, got {self.size!r}")
+
+    @staticmethod
+    def tokens(text):
+        """The text cut into tokens; joined again they are the text."""
+        return [match.group() for match in re.finditer(r" ?\w+| ?([^\w\s])\1*|\s+", text)]
+
+    @cached_property
+    def symbols(self):
+        tokens = self.tokens(self.text)
+        counts = Counter(tokens[: round(0.8 * len(tokens))])
+        return [UNKNOWN, *(token for token, _ in counts.most_common(self.size - 1))]
+
+    def encode(self, text):
+        index = {symbol: i for i, symbol in enumerate(self.symbols)}
+        return torch.tensor([index.get(token, 0) for token in self.tokens(text)], dtype=torch.int64)
+
+
 @lru_cache(maxsize=1)
 def english():
-    """The help topics of this Python, in alphabetical order of their names, as one Corpus."""
-    topics = import_module("pydoc_data.topics").topics
-    return Corpus("\n".join(topics[name] for name in sorted(topics)))
+    """The help topics of this Python, in alphabetical order of their names, as one Corpus of characters.
+
+    The topics repeat each other. Each paragraph is kept where it comes first, since 8 % of the test text would otherwise have been trained on.
+    """
+    topics, seen, kept = import_module("pydoc_data.topics").topics, set(), []
+    for name in sorted(topics):
+        for paragraph in topics[name].split("\n\n"):
+            words = " ".join(paragraph.split())
+            if words not in seen:
+                seen.add(words)
+                kept.append(paragraph.strip("\n"))
+    return Corpus("\n\n".join(kept))
+
+
+@lru_cache(maxsize=1)
+def english_words():
+    """The same text as words: 4000 of them, the rest `<unk>`."""
+    return WordCorpus(english().text)

@@ -2,7 +2,6 @@
 
 import argparse
 import math
-import platform
 import sys
 import time
 from dataclasses import asdict, dataclass, field
@@ -11,7 +10,7 @@ import torch
 from torch.nn import functional as F
 from tqdm import tqdm
 
-from sinpe.experiments import build_position
+from sinpe.experiments import build_position, machine
 from sinpe.positions.base import check_positive, check_size
 from sinpe.tasks import IGNORE, build_task
 from sinpe.transformer import Transformer, TransformerConfig
@@ -22,7 +21,8 @@ class RunConfig:
     """Everything that decides a run. The learning rate warms up linearly and falls to a tenth along a cosine.
 
     position, position_options: see experiments.build_position. task: see tasks.build_task. length: tokens a sequence.
-    evaluations: points on the validation curve. seed: feeds three separate generators, for weights, batches and evaluation data.
+    evaluations: points on the validation curve after the first. evaluation_sequences: held-out sequences a point; the final numbers read all.
+    seed: feeds separate generators for weights and batches. Evaluation data are the same for every seed.
     """
 
     model: TransformerConfig
@@ -55,15 +55,16 @@ class RunConfig:
 
 @dataclass
 class Run:
-    """A model in training: `fit` trains it, `evaluate` reads it on held-out data."""
+    """A model in training: `fit` trains it, `evaluate` reads it on held-out data. device: where, "cpu" or "cuda" say."""
 
     config: RunConfig
+    device: str = "cpu"
     curve: list = field(default_factory=list)  # (step, validation loss in nats a target)
 
     def __post_init__(self):
         self.task = build_task(self.config.task)
-        self.model = Transformer(self.config.model, build_position(self.config), seed=self.config.seed)
-        self._validation = self._held_out("validation")
+        self.model = Transformer(self.config.model, build_position(self.config), seed=self.config.seed).to(self.device)
+        self._validation = self._held_out("validation", self.config.evaluation_sequences)
 
     def fit(self, progress=lambda steps: steps):
         """Train for config.steps steps. progress: wraps the iterable of steps (tqdm, say). Returns self.
@@ -72,13 +73,13 @@ class Run:
         """
         config = self.config
         batches = torch.Generator().manual_seed(2 * config.seed + 1_000_003)
-        optimizer = torch.optim.AdamW(self.model.parameters(), lr=config.learning_rate, betas=(0.9, 0.98), weight_decay=0.0)
+        optimizer = torch.optim.AdamW(self.model.parameters(), lr=config.learning_rate, betas=(0.9, 0.98), weight_decay=0.0, fused=True)
         due = {round(i * config.steps / config.evaluations) for i in range(config.evaluations + 1)}
         self.curve = [(0, self.evaluate(self._validation)["loss"])]
         for step in progress(range(1, config.steps + 1)):
             for group in optimizer.param_groups:
                 group["lr"] = config.learning_rate * _schedule(step, config)
-            tokens, targets = self.task.batch("train", config.batch_size, config.length, batches)
+            tokens, targets = self._here(self.task.batch("train", config.batch_size, config.length, batches))
             loss = _loss(self.model(tokens), targets)
             if not math.isfinite(loss.item()):
                 raise FloatingPointError(f"the training loss is {loss.item()} at step {step} of {config}")
@@ -101,35 +102,41 @@ class Run:
             count += asked.sum().item()
         return {"loss": loss / count, "accuracy": hits / count}
 
+    def validation(self):
+        """Loss and accuracy on all validation data: what choices, of a learning rate say, are made on."""
+        return self.evaluate(self._held_out("validation"))
+
     def test(self):
-        """Loss and accuracy on the test split."""
+        """Loss and accuracy on all test data: what is reported."""
         return self.evaluate(self._held_out("test"))
 
-    def _held_out(self, split):
-        """Evaluation batches that every seed and method shares."""
-        config, generator = self.config, torch.Generator().manual_seed({"validation": 11, "test": 12}[split])
-        left, batches = config.evaluation_sequences, []
-        while left > 0:
-            batches.append(self.task.batch(split, min(64, left), config.length, generator))
-            left -= 64
-        return batches
+    def _held_out(self, split, sequences=None):
+        """Evaluation batches that every seed and method shares; None: all there are."""
+        tokens, targets = self.task.held_out(split, self.config.length, sequences)
+        return [self._here(batch) for batch in zip(tokens.split(64), targets.split(64), strict=True)]
+
+    def _here(self, batch):
+        return tuple(part.to(self.device) for part in batch)
 
 
-def train(config, progress=lambda steps: steps):
+def train(config, progress=lambda steps: steps, device="cpu"):
     """Run one configuration and return its record: {"config", "seed", "curve", "metrics", "environment"}, all plain values."""
+    machine.reset_peak_memory()
     start = time.perf_counter()
-    run = Run(config).fit(progress)
-    metrics = {f"test_{name}": value for name, value in run.test().items()}
-    environment = {
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-        "processor": platform.processor() or platform.machine(),
-        "threads": torch.get_num_threads(),
-        "seconds": round(time.perf_counter() - start, 2),
-    }
+    run = Run(config, device).fit(progress)
+    scores = {"validation": run.validation(), "test": run.test()}
+    if not all(math.isfinite(score["loss"]) for score in scores.values()):
+        raise FloatingPointError(f"the held-out loss is {scores['test']['loss']} after {config}")
+    environment = {**machine.describe(device), "seconds": round(time.perf_counter() - start, 2), "peak_memory_mb": machine.peak_memory()}
     if hasattr(run.task, "corpus"):
         environment["corpus_sha256"] = run.task.corpus.sha256
-    return {"config": asdict(config), "seed": config.seed, "curve": [list(point) for point in run.curve], "metrics": metrics, "environment": environment}
+    return {
+        "config": asdict(config),
+        "seed": config.seed,
+        "curve": [list(point) for point in run.curve],
+        "metrics": {f"{split}_{name}": value for split, score in scores.items() for name, value in score.items()},
+        "environment": environment,
+    }
 
 
 def _schedule(step, config):
@@ -158,7 +165,7 @@ def main(arguments=None):
     except ValueError as error:
         parser.error(str(error))
     rows = {**corpus.baselines(), f"Transformer, {options.position}": record["metrics"]["test_loss"]}
-    print(f"English text, {len(corpus.text):,} characters, {corpus.vocab_size} symbols. Loss on held-out text, nats a character:")
+    print(f"English text, {len(corpus.text):,} characters, {corpus.vocab_size} symbols. Loss on the test part, nats a character:")
     for name, loss in rows.items():
         print(f"  {name:24} {loss:.3f}")
 

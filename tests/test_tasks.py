@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from sinpe.tasks import FILLER, IGNORE, QUERY, A, B, NextCharacter, WhichFirst, WhichMore, build_task
+from sinpe.tasks import FILLER, IGNORE, QUERY, A, B, NextToken, WhichFirst, WhichMore, build_task
 from sinpe.text import english
 
 
@@ -43,7 +43,7 @@ def test_marker_places_are_spread_evenly():
 
 
 def test_next_character_is_a_window_and_the_window_after_it():
-    task = NextCharacter(english())
+    task = NextToken(english())
     tokens, targets = task.batch("test", 16, 32, generator())
     text = task.corpus.decode(task.corpus.split("test").tolist())
     for row, target in zip(tokens.tolist(), targets.tolist(), strict=True):
@@ -51,7 +51,28 @@ def test_next_character_is_a_window_and_the_window_after_it():
         assert task.corpus.decode(row) + task.corpus.decode(target[-1:]) in text
 
 
-@pytest.mark.parametrize("name", ["next_character", "which_first", "which_more"])
+@pytest.mark.parametrize("name", ["next_character", "next_word"])
+def test_held_out_windows_are_the_whole_split_once_or_spread_over_it(name):
+    task = build_task(name)
+    ids, length = task.corpus.split("test"), 50
+    tokens, targets = task.held_out("test", length)
+    assert len(tokens) == (len(ids) - 1) // length
+    assert torch.equal(tokens.flatten(), ids[: tokens.numel()]) and torch.equal(targets.flatten(), ids[1 : tokens.numel() + 1])
+    few, _ = task.held_out("test", length, 7)
+    places = [int((tokens == row).all(1).nonzero()[0]) for row in few]
+    assert places == [i * len(tokens) // 7 for i in range(7)]
+    assert torch.equal(task.held_out("test", length, 10**9)[0], tokens)
+
+
+@pytest.mark.parametrize("name", ["which_first", "which_more"])
+def test_held_out_sequences_of_a_synthetic_task_are_fixed_and_differ_between_splits(name):
+    task = build_task(name)
+    (tokens, _), (again, _), (other, _) = (task.held_out(split, 12) for split in ("test", "test", "validation"))
+    assert len(tokens) == 2048 and len(task.held_out("test", 12, 5)[0]) == 5
+    assert torch.equal(tokens, again) and not torch.equal(tokens, other)
+
+
+@pytest.mark.parametrize("name", ["next_character", "next_word", "which_first", "which_more"])
 def test_the_generator_decides_the_batch(name):
     task = build_task(name)
     first, again, other = (task.batch("train", 8, 10, generator(seed)) for seed in (1, 1, 2))
@@ -67,4 +88,6 @@ def test_bad_input_is_refused_by_name():
     with pytest.raises(ValueError, match="length must be at least 5 .* got 4"):
         WhichMore().batch("train", 1, 4, generator())
     with pytest.raises(ValueError, match="length must be below .* got 10000000"):
-        NextCharacter(english()).batch("test", 1, 10_000_000, generator())
+        NextToken(english()).batch("test", 1, 10_000_000, generator())
+    with pytest.raises(ValueError, match="length must be below .* got 10000000"):
+        NextToken(english()).held_out("test", 10_000_000)

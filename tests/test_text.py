@@ -3,20 +3,77 @@
 import hashlib
 import math
 from collections import Counter
+from importlib import import_module
 
 import pytest
 import torch
 
-from sinpe.text import Corpus, english
+from sinpe.text import UNKNOWN, Corpus, WordCorpus, english, english_words
 
 
 def test_english_is_a_large_real_text():
     corpus = english()
-    assert len(corpus.text) > 400_000
+    assert len(corpus.text) > 300_000
     assert 80 < corpus.vocab_size < 200
     assert corpus.text.count(" the ") > 2000
     assert corpus.sha256 == hashlib.sha256(corpus.text.encode()).hexdigest()
     assert english() is corpus
+
+
+def test_no_paragraph_comes_twice_and_none_is_lost():
+    topics = import_module("pydoc_data.topics").topics
+    words = [" ".join(paragraph.split()) for paragraph in english().text.split("\n\n")]
+    assert len(words) == len(set(words))
+    assert set(words) - {""} == {" ".join(p.split()) for topic in topics.values() for p in topic.split("\n\n")} - {""}
+
+
+def test_the_test_text_was_not_trained_on():
+    train, test = (english().decode(english().split(name).tolist()) for name in ("train", "test"))
+    windows = [test[start : start + 64] for start in range(0, len(test) - 64, 64)]
+    assert sum(window in train for window in windows) < 0.01 * len(windows)
+
+
+def test_words_are_cut_without_loss_and_as_documented():
+    assert WordCorpus.tokens('the "self.x" is 3.14 === a\n\n  b_1?') == [
+        "the",
+        ' "',
+        "self",
+        ".",
+        "x",
+        '"',
+        " is",
+        " 3",
+        ".",
+        "14",
+        " ===",
+        " a",
+        "\n\n  ",
+        "b_1",
+        "?",
+    ]
+    assert "".join(WordCorpus.tokens(english().text)) == english().text
+    assert WordCorpus.tokens("") == []
+
+
+def test_the_word_vocabulary_comes_from_the_training_part_alone():
+    corpus = english_words()
+    assert corpus.text == english().text and corpus.sha256 == english().sha256
+    assert corpus.vocab_size == len(set(corpus.symbols)) == 4000 and corpus.symbols[0] == UNKNOWN
+    tokens = corpus.tokens(corpus.text)
+    counts = Counter(tokens[: round(0.8 * len(tokens))])
+    assert set(corpus.symbols[1:]) <= set(counts)
+    assert min(counts[token] for token in corpus.symbols[1:]) >= max(n for token, n in counts.items() if token not in corpus.symbols)
+    unknown = {name: (corpus.split(name) == 0).double().mean().item() for name in ("train", "test")}
+    assert 0 < unknown["train"] < 0.05 and unknown["train"] < unknown["test"] < 0.15
+
+
+def test_words_encode_and_decode():
+    corpus = english_words()
+    text = "The class statement is a compound statement."
+    assert corpus.decode(corpus.encode(text).tolist()) == text
+    assert corpus.decode(corpus.encode("a zyzzyva").tolist()) == "a" + UNKNOWN
+    assert corpus.encode("").shape == (0,)
+    assert len(corpus.encode(corpus.text)) == sum(len(corpus.split(name)) for name in ("train", "validation", "test"))
 
 
 def test_splits_are_the_whole_text_once_and_in_order():
@@ -45,6 +102,9 @@ def test_baselines_equal_a_literal_count():
 def test_bad_input_is_refused_by_name():
     with pytest.raises(ValueError, match="at least 100 characters .* got 3"):
         Corpus("abc")
+    for size in (1, 0, True, 2.5):
+        with pytest.raises(ValueError, match=f"size must be an integer above 1, got {size}"):
+            WordCorpus("a" * 200, size)
     with pytest.raises(ValueError, match="split must be one of .* got 'dev'"):
         english().split("dev")
     with pytest.raises(ValueError, match="lacks: '猫'"):

@@ -25,7 +25,8 @@ def test_the_record_is_complete_and_plain():
     assert json.loads(json.dumps(record)) == json.loads(json.dumps(record, default=str))
     assert set(record) == {"config", "seed", "curve", "metrics", "environment"}
     assert [step for step, _ in record["curve"]] == [0, 4, 8, 12]
-    assert set(record["metrics"]) == {"test_loss", "test_accuracy"}
+    assert set(record["metrics"]) == {"validation_loss", "validation_accuracy", "test_loss", "test_accuracy"}
+    assert record["environment"]["threads"] == torch.get_num_threads() and record["environment"]["seconds"] > 0
     assert record["config"]["model"]["d_model"] == 16
 
 
@@ -43,7 +44,8 @@ def test_evaluation_data_are_shared_by_all_seeds_and_differ_between_splits():
     for (x, _), (y, _) in zip(a._held_out("test"), b._held_out("test"), strict=True):
         assert torch.equal(x, y)
     assert not torch.equal(a._held_out("test")[0][0], a._held_out("validation")[0][0])
-    assert sum(len(x) for x, _ in a._held_out("test")) == 256
+    assert sum(len(x) for x, _ in a._validation) == 256
+    assert sum(len(x) for x, _ in a._held_out("test")) == 2048
 
 
 def test_it_learns_what_needs_order_only_with_position():
@@ -74,6 +76,24 @@ def test_evaluate_is_the_mean_over_targets():
     assert run.evaluate(data)["accuracy"] == pytest.approx(hits.float().mean().item())
 
 
+def test_final_numbers_on_text_read_the_whole_split():
+    corpus = english()
+    model = TransformerConfig(corpus.vocab_size, d_model=16, n_layers=1, n_heads=2, d_ff=32)
+    run = Run(RunConfig(model, length=64, evaluation_sequences=4))
+    tokens = torch.cat([x for x, _ in run._held_out("test")])
+    assert torch.equal(tokens.flatten(), corpus.split("test")[: tokens.numel()])
+    assert corpus.split("test").numel() - tokens.numel() <= 64
+    assert sum(len(x) for x, _ in run._validation) == 4
+
+
+def test_methods_with_weights_do_not_move_the_weights_of_the_model():
+    plain, learned = Run(small()).model.state_dict(), Run(small(position="learned")).model.state_dict()
+    assert all(torch.equal(plain[name], learned[name]) for name in plain)
+    again, other = (Run(small(position="learned", seed=seed)).model.state_dict() for seed in (0, 1))
+    (name,) = {name for name in set(learned) - set(plain) if name.startswith("layers.0")}
+    assert torch.equal(learned[name], again[name]) and not torch.equal(learned[name], other[name])
+
+
 def test_the_rate_warms_up_and_falls_to_a_tenth():
     config = small(steps=100, warmup=10)
     rates = [_schedule(step, config) for step in range(1, 101)]
@@ -91,6 +111,8 @@ def test_positions_are_built_from_names():
     assert isinstance(build_position(small()), SinusoidalEncoding)
     assert isinstance(build_position(small(position="none")), NoPosition)
     assert build_position(small(position_options=(("base", 100.0),))).base == 100
+    assert build_position(small(position="learned")).max_len == 6
+    assert build_position(small(position="learned", position_options=(("max_len", 9), ("init_std", 0.5)))).max_len == 9
     with pytest.raises(ValueError, match="position must be one of .* got 'rotary'"):
         build_position(small(position="rotary"))
     with pytest.raises(ValueError, match="position_options .* 'none'"):

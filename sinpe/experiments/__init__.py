@@ -1,10 +1,25 @@
-"""From a run's configuration to what it needs."""
+"""Studies of trained models: from a configuration to what it needs, and from a study to its records.
+
+On the command line: python -m sinpe.experiments --help
+"""
+
+from importlib import import_module
 
 import torch
 
 from sinpe import positions as methods
+from sinpe.experiments.amplitude import Amplitude
 
-__all__ = ["build_position"]
+_LATER = {  # resolved on first use: sinpe.training needs build_position, and these need sinpe.training
+    "Cell": "sinpe.experiments.study",
+    "Study": "sinpe.experiments.study",
+    "get_study": "sinpe.experiments.studies",
+    "RecordError": "sinpe.experiments.records",
+    "load_records": "sinpe.experiments.records",
+    "run_study": "sinpe.experiments.runner",
+}
+
+__all__ = ["Amplitude", "Cell", "RecordError", "Study", "build_position", "get_study", "load_records", "run_study"]
 
 EXTENSIONS = {
     "position-interpolation": methods.PositionInterpolation,
@@ -20,7 +35,9 @@ def build_position(config):
 
     "none" | "sinusoidal" | "learned" | "shaw" | "transformer-xl" | "t5" | "rope" | "xpos" | "alibi", or "rope" with an extension:
     "position-interpolation" | "ntk-aware" | "dynamic-ntk" | "yarn" | "llama3", whose options are the extension's.
-    A table that is not told its size has config.length rows. Raises ValueError for any other name, or for options that the method does not take.
+    A learned table has config.length rows unless max_len says otherwise. What a method learns starts from config.seed.
+    One option belongs to no method: amplitude, a factor on whatever the method adds to the embeddings.
+    Raises ValueError for any other name, or for options that the method does not take.
     """
     model = config.model
     makers = {
@@ -37,13 +54,26 @@ def build_position(config):
     }
     if config.position not in makers:
         raise ValueError(f"position must be one of {', '.join(map(repr, makers))}, got {config.position!r}")
+    options = dict(config.position_options)
+    amplitude = options.pop("amplitude", None)
     try:
-        with torch.random.fork_rng(devices=[]):  # what a method learns starts from the run's seed, and nobody else's numbers change
-            torch.manual_seed(config.seed)
-            return makers[config.position](**dict(config.position_options))
+        with torch.random.fork_rng(devices=[]):  # a stream of its own, so that the model's weights do not depend on the method
+            torch.manual_seed(3 * config.seed + 2_000_003)
+            method = makers[config.position](**options)
     except TypeError as error:
         raise ValueError(f"position_options {dict(config.position_options)} do not suit {config.position!r}: {error}") from None
+    return method if amplitude is None else Amplitude(method, amplitude)
 
 
 def _extended(make, head_dim):
     return lambda **options: methods.Rotary(head_dim, extension=make(**options))
+
+
+def __getattr__(name):
+    if name in _LATER:
+        return getattr(import_module(_LATER[name]), name)
+    raise AttributeError(f"module 'sinpe.experiments' has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted({*globals(), *_LATER})

@@ -1,0 +1,63 @@
+"""Where a run took place: what decides its last digits, and what it cost."""
+
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import torch
+
+import sinpe
+
+
+def describe(device="cpu"):
+    """Versions, processor and threads of this process, all plain values. device: where the run trains."""
+    device = torch.device(device)
+    return {
+        "sinpe": sinpe.__version__,
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "numpy": np.__version__,
+        "system": platform.system(),
+        "processor": torch.cuda.get_device_name(device) if device.type == "cuda" else processor(),
+        "kernels": torch.backends.cpu.get_cpu_capability(),
+        "device": device.type,
+        "threads": torch.get_num_threads(),
+    }
+
+
+def processor():
+    """The processor's model name where the system tells it, else its architecture."""
+    try:
+        if sys.platform == "linux":
+            lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+            return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+        if sys.platform == "darwin":
+            return subprocess.run(["sysctl", "-n", "machdep.cpu.brand_string"], capture_output=True, check=True, text=True).stdout.strip()
+    except (OSError, StopIteration, subprocess.CalledProcessError):
+        pass
+    return platform.processor() or platform.machine()
+
+
+def reset_peak_memory():
+    """Start the count of `peak_memory` anew, so that a process that runs several models counts each by itself (Linux; nothing elsewhere)."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+    except OSError:
+        pass
+
+
+def peak_memory():
+    """The most memory that this process held, in MB, or None where the system does not tell."""
+    try:
+        lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+        return round(next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) / 1000)
+    except (OSError, StopIteration):
+        pass
+    try:
+        import resource  # not on Windows
+    except ImportError:
+        return None
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return round(most / (1e6 if sys.platform == "darwin" else 1e3))

@@ -1,0 +1,151 @@
+"""Records: one file a run, written whole or not at all, and refused by name when anything about it is off."""
+
+import contextlib
+import hashlib
+import json
+import os
+from collections import Counter
+from dataclasses import asdict, fields, is_dataclass
+from pathlib import Path
+
+import sinpe
+from sinpe.experiments.studies import get_study
+from sinpe.training import RunConfig
+from sinpe.transformer import TransformerConfig
+
+RESULTS = Path(sinpe.__file__).parent / "results"
+KEYS = {"study": str, "config": dict, "seed": int, "curve": list, "metrics": dict, "environment": dict}
+
+
+class RecordError(ValueError):
+    """A file among the records that is not one of them: truncated, edited, or of another study."""
+
+
+def load_records(study, folder=None):
+    """All records of a study -> list of dicts with the keys study, config (dict), seed, curve, metrics (dict), environment (dict).
+
+    study: a name or a Study. folder: where they lie; None is the folder inside the package. In the order of the study's cells, then seeds.
+    Raises RecordError naming the file that is truncated, edited, foreign, or made on another text than the rest.
+    """
+    study = get_study(study)
+    folder = folder_of(study, folder)
+    order = {identity(cell.config): place for place, cell in reversed(list(enumerate(study.cells)))}
+    paths = sorted(path for path in folder.glob("*") if not path.name.startswith(".")) if folder.is_dir() else []
+    records = sorted((_read(path, study, order) for path in paths), key=lambda record: (order[identity(record["config"])], record["seed"]))
+    _one_text(folder, records)
+    return records
+
+
+def write(folder, record):
+    """Write one record: under another name first, then moved, so that no reader ever sees half of it. Returns the path."""
+    folder = Path(folder)
+    path = folder / name_of(record["config"], record["seed"])
+    plain = {key: record[key] for key in KEYS}
+    half = folder / f".{path.name}.{os.getpid()}"
+    with half.open("w", encoding="utf-8", newline="\n") as stream:
+        stream.write(_dump({**plain, "sha256": checksum(plain)}) + "\n")
+        stream.flush()
+        os.fsync(stream.fileno())
+    half.replace(path)
+    return path
+
+
+@contextlib.contextmanager
+def locked(folder):
+    """Keep every other runner off a folder, and sweep away what a killed one left half-written. The system lifts the lock of a dead process.
+
+    Raises RecordError naming the process at work if there is one.
+    """
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / ".lock").open("a+", encoding="utf-8") as stream:
+        try:
+            _lock(stream)
+        except OSError:
+            stream.seek(0)
+            raise RecordError(f"another runner is at work on {folder} ({stream.read().strip() or 'just begun'}): wait for it, or stop it") from None
+        stream.truncate(0)
+        stream.write(f"process {os.getpid()}")
+        stream.flush()
+        for half in folder.glob(".*.json.*"):
+            half.unlink()
+        yield
+
+
+def folder_of(study, folder=None):
+    """Where the records of a study lie."""
+    return Path(folder) if folder is not None else RESULTS / study.name
+
+
+def identity(config):
+    """What tells a configuration from others, as text: every value that is not a default, without the seed.
+
+    Left out is the size of the vocabulary, which the task decides: the text differs between Python releases, and records must load on all.
+    A field that is added later, with a default that changes nothing, leaves old names valid.
+    """
+    values = json.loads(json.dumps(asdict(config) if is_dataclass(config) else config))
+    model = _without_defaults(values.pop("model"), TransformerConfig)
+    values = _without_defaults(values, RunConfig)
+    return _dump({**{key: value for key, value in values.items() if key != "seed"}, "model": {k: v for k, v in model.items() if k != "vocab_size"}})
+
+
+def name_of(config, seed):
+    """The file name of a run: a fingerprint of its configuration, and its seed."""
+    return f"{hashlib.sha256(identity(config).encode()).hexdigest()[:16]}-{seed}.json"
+
+
+def checksum(record):
+    return hashlib.sha256(_dump(record).encode()).hexdigest()
+
+
+def _read(path, study, known):
+    """One record, or RecordError."""
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        found = record.pop("sha256") if isinstance(record, dict) else None
+    except (OSError, ValueError, KeyError, RecursionError) as error:
+        raise RecordError(f"{path} is not a whole record (truncated?): {error}") from None
+    if not isinstance(record, dict) or set(record) != set(KEYS) or not all(isinstance(record[key], kind) for key, kind in KEYS.items()):
+        raise RecordError(f"{path} is not a record: it must have {', '.join(KEYS)} and nothing else")
+    if found != checksum(record):
+        raise RecordError(f"{path} was edited: its content does not match its checksum")
+    if record["study"] != study.name:
+        raise RecordError(f"{path} belongs to the study {record['study']!r}, not to {study.name!r}")
+    if not isinstance(record["config"].get("model"), dict) or identity(record["config"]) not in known:
+        raise RecordError(f"{path} has a configuration that is not in the study {study.name!r}")
+    if path.name != name_of(record["config"], record["seed"]):
+        raise RecordError(f"{path} should be named {name_of(record['config'], record['seed'])}: it was copied or renamed")
+    return record
+
+
+def _one_text(folder, records):
+    """RecordError unless all records that were trained on the real text had the same one."""
+    texts = Counter(record["environment"]["corpus_sha256"] for record in records if "corpus_sha256" in record["environment"])
+    if len(texts) > 1:
+        rare = min(texts, key=texts.get)
+        odd = next(record for record in records if record["environment"].get("corpus_sha256") == rare)
+        raise RecordError(
+            f"{folder / name_of(odd['config'], odd['seed'])} was made on another text (Python {odd['environment']['python']}) than other records "
+            "beside it: their losses cannot be compared"
+        )
+
+
+def _without_defaults(values, cls):
+    defaults = {field.name: json.loads(json.dumps(field.default)) for field in fields(cls) if isinstance(field.default, int | float | str | tuple | None)}
+    return {name: value for name, value in values.items() if name not in defaults or defaults[name] != value}
+
+
+def _dump(value):
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def _lock(stream):
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        import msvcrt
+
+        stream.seek(1 << 30)  # beyond the text, which others may read
+        msvcrt.locking(stream.fileno(), msvcrt.LK_NBLCK, 1)
+    else:
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,0 +1,178 @@
+"""Running a study: processes on this machine or workers of a Dask cluster, one record at a time, resumed where it stopped.
+
+Each local process has a pool of its own. In a common pool, one process that is killed takes the others and their half-finished runs with it.
+"""
+
+import contextlib
+import logging
+import os
+import signal
+import sys
+import threading
+import time
+
+import torch
+from tqdm import tqdm
+
+from sinpe.experiments import records
+from sinpe.experiments.studies import get_study
+from sinpe.experiments.study import core_seconds
+from sinpe.tasks import build_task
+from sinpe.training import train
+
+ATTEMPTS = 3  # for a run whose process was killed
+PATIENCE = 10  # seconds for a scheduler to answer
+ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
+
+
+class Failed(RuntimeError):
+    """Some runs of a study have no record; the others are kept."""
+
+
+def run_study(study, folder=None, *, seeds=None, only=(), workers=None, scheduler=None):
+    """Run what is missing of a study and write its records. Returns how many runs were made.
+
+    study, folder: as in `load_records`. seeds: how many a cell instead of the planned number. only: parts of the names of cells.
+    workers: processes on this machine, one thread each; None for one a core. scheduler: address of a Dask scheduler, whose workers run instead.
+    Interrupted or killed, it is run again in the same way and goes on. Shows a progress bar on a terminal.
+    Raises RecordError for a damaged folder or one in use, Failed at the end naming the runs that could not be made.
+    """
+    study = get_study(study)
+    folder = records.folder_of(study, folder)
+    with records.locked(folder):
+        there = records.load_records(study, folder)
+        done = {records.name_of(record["config"], record["seed"]) for record in there}
+        wanted = study.runs(seeds, only)
+        missing = [config for config in wanted if records.name_of(config, config.seed) not in done]
+        text = _same_text(there, missing)
+        failures = []
+        with contextlib.closing(execute(missing, workers, scheduler)) as results, _bar(wanted, missing) as bar:
+            for config, record, problem in results:
+                if record is not None and record["environment"].get("corpus_sha256") not in (None, text):
+                    problem = f"a worker has another English text (Python {record['environment']['python']}); use the same Python everywhere"
+                if problem is None:
+                    records.write(folder, {"study": study.name, **record})
+                else:
+                    failures.append(f"seed {config.seed} of {records.identity(config)}: {problem}")
+                bar.update(core_seconds(config))
+    if failures:
+        raise Failed(f"{len(failures)} of {len(missing)} runs failed; the others are recorded.\n" + "\n".join(failures))
+    return len(missing)
+
+
+def execute(configs, workers=None, scheduler=None):
+    """Yield (config, record or None, None or what went wrong) for each configuration, as they finish."""
+    if not configs:
+        return
+    if workers is not None and workers < 1:
+        raise ValueError(f"workers must be a positive integer, got {workers}")
+    try:
+        from joblib import Parallel, delayed, parallel_config
+    except ImportError:
+        raise ValueError("running a study needs joblib: pip install 'sinpe[cluster]'") from None
+    place = _cluster(scheduler) if scheduler else _processes(workers)
+    with place as (work, options), parallel_config(**options):
+        jobs = Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch="all")
+        yield from jobs(delayed(work)(config) for config in configs)
+
+
+def attempt(config):
+    """One run on one thread -> (config, record, None), or (config, None, what went wrong)."""
+    torch.set_num_threads(1)
+    try:
+        return config, train(config), None
+    except Exception as error:  # noqa: BLE001 - one bad run must not end the study
+        return config, None, f"{type(error).__name__}: {error}"
+
+
+@contextlib.contextmanager
+def _processes(workers):
+    """Work in processes of this machine: each thread of joblib drives one process."""
+    from concurrent.futures import BrokenExecutor
+
+    from joblib.externals.loky import ProcessPoolExecutor
+
+    mine, pools, lock = threading.local(), [], threading.Lock()
+
+    def work(config):
+        for _ in range(ATTEMPTS):
+            with lock:
+                if pools is None:
+                    break
+                if getattr(mine, "pool", None) is None:
+                    mine.pool = ProcessPoolExecutor(1, initializer=_prepare, initargs=(os.getpid(),), env=ONE_THREAD)
+                    pools.append(mine.pool)
+            try:
+                return mine.pool.submit(attempt, config).result()
+            except BrokenExecutor:
+                mine.pool = None
+        return config, None, f"its process was killed {ATTEMPTS} times (out of memory?)"
+
+    try:
+        yield work, {"backend": "threading", "n_jobs": workers or os.cpu_count()}
+    finally:
+        with lock:
+            started, pools = pools, None  # from here on nobody starts another
+        for pool in started:
+            pool.shutdown(wait=False, kill_workers=True)
+
+
+def _prepare(parent):
+    """In a process: leave Ctrl-C to the runner, and end when it is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def watch():
+        while os.getppid() == parent:
+            time.sleep(1)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+@contextlib.contextmanager
+def _cluster(address):
+    """Work on a Dask cluster."""
+    try:
+        from distributed import Client
+        from joblib._dask import DaskDistributedBackend
+    except ImportError:
+        raise ValueError("a scheduler needs dask and distributed: pip install 'sinpe[cluster]'") from None
+    try:
+        client = Client(address, timeout=PATIENCE, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise ValueError(f"scheduler {address!r} cannot be reached: {error}") from None
+
+    class Backend(DaskDistributedBackend):
+        def effective_n_jobs(self, n_jobs):  # joblib would leave a cluster of one idle and run here
+            return max(2, super().effective_n_jobs(n_jobs))
+
+    log = logging.getLogger("distributed.client")
+    level = log.level
+    log.setLevel(logging.CRITICAL)  # what it would print is said below, in words
+    try:
+        yield attempt, {"backend": Backend(client=client, wait_for_workers_timeout=60), "n_jobs": -1}
+    except Exception as error:  # noqa: BLE001, a cluster fails in many ways
+        raise Failed(f"the cluster at {address} failed: {error} What was finished is recorded, and the same command goes on from there.") from None
+    finally:
+        client.close()
+        log.setLevel(level)
+
+
+def _same_text(there, missing):
+    """The fingerprint of this machine's text, if it is needed. RecordError if records were made on another one."""
+    texts = {record["environment"]["corpus_sha256"]: record["environment"]["python"] for record in there if "corpus_sha256" in record["environment"]}
+    tasks = map(build_task, {config.task for config in missing})
+    mine = next((task.corpus.sha256 for task in tasks if hasattr(task, "corpus")), None)
+    if mine and texts and mine not in texts:
+        raise records.RecordError(
+            f"the records in this folder were made with Python {', '.join(texts.values())}, whose English text is another one: "
+            "go on with that release, or in another folder"
+        )
+    return mine
+
+
+def _bar(wanted, missing):
+    """A bar that counts work, not runs, since a wide model costs a hundred times a narrow one."""
+    total, left = (sum(map(core_seconds, configs)) for configs in (wanted, missing))
+    layout = "{percentage:3.0f}% |{bar}| {elapsed} so far, {remaining} left"
+    return tqdm(total=total, initial=total - left, bar_format=layout, smoothing=0, disable=not sys.stderr.isatty())

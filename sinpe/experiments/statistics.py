@@ -1,0 +1,141 @@
+"""Means with intervals, paired differences, correction for many comparisons. Plain numbers in, plain numbers out."""
+
+import math
+from dataclasses import dataclass
+from statistics import fmean, stdev
+
+LEVEL = 0.95
+MARGIN = 0.02  # nats: the smallest difference of interest
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Mean of n values with the interval low … high for the true mean, and the standard deviation of one value."""
+
+    mean: float
+    low: float
+    high: float
+    std: float
+    n: int
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A paired difference among others that were planned with it.
+
+    plain: its estimate with the uncorrected interval. low, high, p: corrected by Holm's method for all differences.
+    p_equal: corrected p-value of "the true difference lies outside ±margin" (two one-sided tests).
+    verdict: "lower" | "higher": not zero, and as large as the margin at least; "equal": inside the margin; else "undecided".
+    """
+
+    plain: Estimate
+    low: float
+    high: float
+    p: float
+    p_equal: float
+    verdict: str
+
+
+def estimate(values, level=LEVEL):
+    """Mean of independent values with its t interval. One value has an infinite interval. Raises ValueError for none, or one that is not finite."""
+    values = [float(value) for value in values]
+    if not values or not all(map(math.isfinite, values)):
+        raise ValueError(f"values must be finite numbers, at least one, got {values}")
+    mean, n = fmean(values), len(values)
+    if n == 1:
+        return Estimate(mean, -math.inf, math.inf, math.nan, n)
+    std = stdev(values)
+    half = t_quantile(level, n - 1) * std / math.sqrt(n)
+    return Estimate(mean, mean - half, mean + half, std, n)
+
+
+def differences(samples, level=LEVEL, margin=MARGIN):
+    """Judge several lists of paired differences, planned together -> one Difference each, in the same order.
+
+    Holm (1979): with the p-values in ascending order, the first is held against (1 − level) / m, the next against (1 − level) / (m − 1), and so on
+    until one fails, which decides for all after it. Each interval has the level at which its difference was judged.
+    """
+    plain = [estimate(values, level) for values in samples]
+    p, alphas = _holm([_p_zero(e) for e in plain], level)
+    p_equal, _ = _holm([_p_outside(e, margin) for e in plain], level)
+    out = []
+    for values, e, alpha, p_zero, p_out in zip(samples, plain, alphas, p, p_equal, strict=True):
+        corrected = estimate(values, 1 - alpha)
+        verdict = "undecided"
+        if p_zero <= 1 - level and abs(e.mean) >= margin:
+            verdict = "lower" if e.mean < 0 else "higher"
+        elif p_out <= 1 - level:
+            verdict = "equal"
+        out.append(Difference(e, corrected.low, corrected.high, p_zero, p_out, verdict))
+    return out
+
+
+def steps_to_reach(curve, loss):
+    """The step at which a curve of (step, loss) first comes down to a loss, on the straight line between two points; None if it never does."""
+    before = None
+    for step, value in curve:
+        if value <= loss:
+            if before is None or before[1] == value:
+                return float(step)
+            return before[0] + (step - before[0]) * (before[1] - loss) / (before[1] - value)
+        before = step, value
+    return None
+
+
+def t_probability(t, df):
+    """P(|T| ≤ t) for Student's t with an integer number of degrees of freedom: the finite sums of Abramowitz and Stegun, 26.7.3 and 26.7.4."""
+    if isinstance(df, bool) or not isinstance(df, int) or df < 1:
+        raise ValueError(f"df must be a positive integer, got {df!r}")
+    angle = math.atan(abs(t) / math.sqrt(df))
+    odd = df % 2
+    term = math.cos(angle) if odd else 1.0
+    total = 0.0
+    for k in range(2 + odd, df + 1, 2):
+        total += term
+        term *= math.cos(angle) ** 2 * (k - 1) / k
+    total *= math.sin(angle)
+    return 2 / math.pi * (angle + total) if odd else total
+
+
+def t_quantile(level, df):
+    """The t with P(|T| ≤ t) = level, by bisection of its angle. Raises ValueError unless 0 < level < 1."""
+    if not 0 < level < 1:
+        raise ValueError(f"level must be between 0 and 1, got {level!r}")
+    low, high = 0.0, math.pi / 2
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if t_probability(math.sqrt(df) * math.tan(middle), df) < level else (low, middle)
+    return math.sqrt(df) * math.tan(low)
+
+
+def _holm(p_values, level):
+    """Adjusted p-values, and the alpha against which each one was held."""
+    adjusted, alphas, m = [1.0] * len(p_values), [1.0] * len(p_values), len(p_values)
+    largest, failed = 0.0, None
+    for rank, i in enumerate(sorted(range(m), key=p_values.__getitem__)):
+        largest = max(largest, min(1.0, (m - rank) * p_values[i]))
+        alpha = failed or (1 - level) / (m - rank)
+        failed = failed or (alpha if p_values[i] > alpha else None)
+        adjusted[i], alphas[i] = largest, alpha
+    return adjusted, alphas
+
+
+def _p_zero(e):
+    """Two-sided p-value of a mean of zero."""
+    if e.n == 1:
+        return 1.0
+    return 1 - t_probability(_ratio(e.mean, e), e.n - 1)
+
+
+def _p_outside(e, margin):
+    """The larger p-value of the two one-sided tests against −margin and +margin."""
+    if e.n == 1:
+        return 1.0
+    t = _ratio(margin - abs(e.mean), e)
+    tail = (1 - t_probability(t, e.n - 1)) / 2
+    return tail if t > 0 else 1 - tail
+
+
+def _ratio(distance, e):
+    error = e.std / math.sqrt(e.n)
+    return distance / error if error else math.copysign(math.inf, distance) if distance else 0.0

@@ -1,0 +1,72 @@
+"""Verifying records: run some of them again and compare."""
+
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+from sinpe.experiments.records import identity
+from sinpe.experiments.runner import execute
+
+TOLERANCE = 0.05  # nats: how far rounding alone may move a loss on another processor or another release of torch
+APART = 0.1  # nats: two runs further apart than this must come out in the same order on any text
+MACHINE = ("system", "processor", "kernels", "device", "threads", "torch", "numpy")  # what decides the last digit, besides the text
+
+
+@dataclass(frozen=True)
+class Check:
+    """One record and its repetition. kind: what is demanded; distance: the largest difference of a loss; good: whether the demand is met."""
+
+    name: str
+    seed: int
+    recorded: float
+    again: float
+    distance: float
+    kind: str
+    good: bool
+
+
+def verify(study, sample, workers=None, scheduler=None):
+    """Run the configurations of these records again -> one Check each, plus one for each pair of runs on another text.
+
+    On the same machine, versions and text, curve and metrics must be identical. On another machine every loss must lie within TOLERANCE.
+    On another text numbers cannot be compared: of two runs that were further apart than APART, the better one must be the better one again.
+    Raises RuntimeError if a run fails.
+    """
+    cells = {identity(cell.config): cell for cell in reversed(study.cells)}
+    names = {(identity(record["config"]), record["seed"]): record for record in sample}
+    configs = [replace(cells[key].config, seed=seed) for key, seed in names]
+    checks, other = [], []
+    for config, again, problem in execute(configs, workers, scheduler):
+        key = identity(config)
+        record, name = names[key, config.seed], cells[key].name
+        if problem is not None:
+            raise RuntimeError(f"{name}, seed {config.seed}: {problem}")
+        if record["environment"].get("corpus_sha256") != again["environment"].get("corpus_sha256"):
+            other.append((name, record, again))
+        else:
+            checks.append(_same_text(name, record, again))
+    return checks + [check for pair in combinations(other, 2) for check in _same_order(*pair)]
+
+
+def _same_text(name, record, again):
+    distance = max(abs(a - b) for a, b in zip(_losses(record), _losses(again), strict=True))
+    if all(record["environment"].get(key) == again["environment"][key] for key in MACHINE):
+        kind, good = "identical", [record[key] for key in ("curve", "metrics")] == [again[key] for key in ("curve", "metrics")]
+    else:
+        kind, good = f"within {TOLERANCE} nats (other machine or versions)", distance <= TOLERANCE
+    return Check(name, record["seed"], _loss(record), _loss(again), distance, kind, good)
+
+
+def _same_order(one, two):
+    (name, record, again), (other_name, other_record, other_again) = one, two
+    before, after = _loss(record) - _loss(other_record), _loss(again) - _loss(other_again)
+    if abs(before) > APART:
+        kind = f"{'below' if before < 0 else 'above'} {other_name}, seed {other_record['seed']} (other text)"
+        yield Check(name, record["seed"], _loss(record), _loss(again), abs(before - after), kind, before * after > 0)
+
+
+def _loss(record):
+    return record["metrics"]["test_loss"]
+
+
+def _losses(record):
+    return [loss for _, loss in record["curve"]] + [value for name, value in sorted(record["metrics"].items()) if name.endswith("loss")]

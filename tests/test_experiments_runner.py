@@ -1,0 +1,203 @@
+"""Running a study: in sequence, in parallel, resumed, interrupted, killed, and with a second runner beside it: the same records."""
+
+import contextlib
+import fcntl
+import json
+import os
+import pty
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+import torch
+from tiny_study import config, die, study
+
+from sinpe.experiments import RecordError, load_records, records, run_study, runner
+from sinpe.experiments.runner import Failed, execute
+from sinpe.experiments.study import Cell, Comparison, Study
+from sinpe.training import train
+
+SCRIPT = Path(__file__).with_name("tiny_study.py")
+SLOW = study("slow", seeds=2, steps=300)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def reference():
+    """What the slow study must give: every run made here, in sequence, one after the other."""
+    return {records.name_of(c, c.seed): results(train(c)) for c in SLOW.runs()}
+
+
+def results(record):
+    return json.loads(json.dumps([record["curve"], record["metrics"]]))
+
+
+def recorded(folder, of=SLOW):
+    return {records.name_of(record["config"], record["seed"]): results(record) for record in load_records(of, folder)}
+
+
+@contextlib.contextmanager
+def started(folder, *arguments, size="slow", **options):
+    """The command line of a tiny study in a process of its own, which never outlives the test."""
+    command = [sys.executable, str(SCRIPT), size, "run", "--folder", str(folder), *arguments]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+    try:
+        yield process
+    finally:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            for child in psutil.Process(process.pid).children(recursive=True):
+                child.kill()
+        process.kill()
+        process.communicate()
+
+
+def wait_for(condition, seconds=300):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it took too long"
+        time.sleep(0.02)
+
+
+def workers_of(process):
+    """Its living worker processes."""
+    children = psutil.Process(process.pid).children()
+    return [child for child in children if child.status() != psutil.STATUS_ZOMBIE and "popen_loky" in " ".join(child.cmdline())]
+
+
+def count(folder):
+    return len(list(Path(folder).glob("*.json")))
+
+
+def test_only_what_is_missing_is_run(tmp_path, monkeypatch):
+    made = []
+    monkeypatch.setattr(runner, "execute", lambda configs, *_: ((c, made.append(c) or train(c), None) for c in configs))
+    assert run_study(study(), tmp_path, seeds=1, only=["position"]) == 2
+    assert run_study(study(), tmp_path, seeds=1) == 1
+    assert run_study(study(), tmp_path) == 6
+    assert run_study(study(), tmp_path) == 0
+    assert run_study(study(), tmp_path, seeds=4, only=["off"]) == 1
+    assert len(made) == len(set(made)) == 10
+    assert made[3:9] == [c for c in study().runs() if c.seed > 101]
+
+
+def test_a_killed_worker_loses_its_own_run_which_is_repeated(tmp_path, reference):
+    with started(tmp_path, "--workers", "2") as process:
+        wait_for(lambda: count(tmp_path) >= 1)
+        victim, neighbour = workers_of(process)
+        victim.kill()
+        wait_for(lambda: len(workers_of(process)) == 2 and victim not in workers_of(process))
+        assert neighbour in workers_of(process)
+        out, err = process.communicate(timeout=300)
+    assert process.returncode == 0, err
+    assert (out, err) == ("6 runs made, 6 recorded.\n", "")
+    assert recorded(tmp_path) == reference
+    assert all(record["environment"]["threads"] == 1 for record in load_records(SLOW, tmp_path))
+
+
+def test_interrupted_it_keeps_what_is_finished_and_goes_on_from_there(tmp_path, reference):
+    with started(tmp_path, "--workers", "2") as process:
+        wait_for(lambda: count(tmp_path) >= 2)
+        children = workers_of(process)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=300)
+        psutil.wait_procs(children, timeout=60)
+        assert not any(child.is_running() and child.status() != psutil.STATUS_ZOMBIE for child in children)
+    assert process.returncode == 130
+    assert "Interrupted" in err and "Traceback" not in err
+    done = recorded(tmp_path)
+    assert 2 <= len(done) < 6
+    assert run_study(SLOW, tmp_path, workers=1) == 6 - len(done)
+    assert recorded(tmp_path) == reference
+
+
+def test_a_second_runner_is_sent_away_and_one_killed_outright_leaves_whole_records_and_no_process(tmp_path):
+    with started(tmp_path, "--workers", "2") as process:
+        wait_for(lambda: count(tmp_path) >= 1)
+        with pytest.raises(RecordError, match=rf"another runner is at work on {tmp_path} \(process {process.pid}\)"):
+            run_study(SLOW, tmp_path)
+        children = workers_of(process)
+        process.kill()
+        process.wait()
+        _, alive = psutil.wait_procs(children, timeout=60)
+        assert not alive
+    assert len(load_records(SLOW, tmp_path)) == count(tmp_path) >= 1
+    with records.locked(tmp_path):
+        pass
+
+
+def test_a_run_that_fails_is_named_and_the_others_are_kept(tmp_path):
+    good, bad = Cell("a", "good", config(), 2), Cell("a", "bad", config(learning_rate=1e30, warmup=0), 1)
+    broken = Study("broken", "", (Comparison("a", "good - bad", good, bad),))
+    with pytest.raises(Failed, match=r"1 of 3 runs failed(.|\n)*seed 101(.|\n)*FloatingPointError: the (training|held-out) loss is"):
+        run_study(broken, tmp_path, workers=1)
+    assert count(tmp_path) == 2
+
+
+def test_a_run_that_kills_its_process_every_time_is_given_up(monkeypatch):
+    monkeypatch.setattr(runner, "attempt", die)
+    ((_, record, problem),) = execute([config()], workers=1)
+    assert record is None and problem.startswith("its process was killed 3 times")
+
+
+def test_a_damaged_folder_is_refused_before_anything_runs(tmp_path):
+    (tmp_path / "0123456789abcdef-101.json").write_text("{")
+    with pytest.raises(RecordError, match="0123456789abcdef-101.json is not a whole record"):
+        run_study(study(), tmp_path, workers=1)
+    assert count(tmp_path) == 1
+
+
+def test_a_study_is_not_continued_on_another_text(tmp_path, monkeypatch):
+    from sinpe.text import english
+    from sinpe.transformer import TransformerConfig
+
+    model = TransformerConfig(english().vocab_size, d_model=8, n_layers=1, n_heads=2, d_ff=8)
+    cell = Cell("text", "tiny", config(model=model, task="next_character", length=512), 2)
+    text = Study("text", "", (Comparison("text", "itself", cell, cell),))
+    monkeypatch.setattr(runner, "execute", lambda configs, *_: ((c, train(c), None) for c in configs))
+    run_study(text, tmp_path, seeds=1)
+    (path,) = tmp_path.glob("*.json")
+    record = load_records(text, tmp_path)[0]
+    records.write(tmp_path, {**record, "environment": {**record["environment"], "corpus_sha256": "0", "python": "3.99"}})
+    with pytest.raises(RecordError, match=r"made with Python 3\.99, whose English text is another one"):
+        run_study(text, tmp_path)
+    assert run_study(text, tmp_path, seeds=1) == 0  # nothing to run, nothing to refuse
+    path.unlink()
+    other = {"environment": {**record["environment"], "corpus_sha256": "0"}}
+    monkeypatch.setattr(runner, "execute", lambda configs, *_: ((c, {**train(c), **other}, None) for c in configs))
+    with pytest.raises(Failed, match="a worker has another English text"):
+        run_study(text, tmp_path, seeds=1)
+    assert count(tmp_path) == 0
+
+
+def test_the_bar_on_a_terminal_tells_the_time_that_is_left(tmp_path):
+    screen, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
+    command = [sys.executable, str(SCRIPT), "quick", "run", "--folder", str(tmp_path), "--workers", "1", "--seeds", "1"]
+    subprocess.run(command, stdout=subprocess.DEVNULL, stderr=terminal, check=True, timeout=300)
+    os.close(terminal)
+    shown = ""
+    with contextlib.suppress(OSError):  # the end of a terminal
+        while part := os.read(screen, 4096):
+            shown += part.decode()
+    os.close(screen)
+    assert "100%" in shown and " so far, " in shown and " left" in shown
+
+
+def test_bad_arguments_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="workers must be a positive integer, got 0"):
+        run_study(study(), tmp_path, workers=0)
+    with pytest.raises(ValueError, match="no cell of 'tiny' has 'nobody' in its name. Its sections: position, rate"):
+        run_study(study(), tmp_path, only=["nobody"])
