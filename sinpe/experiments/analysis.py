@@ -58,6 +58,12 @@ def compare(study, records):
     return [findings[comparison] for comparison in pairs]
 
 
+def paired(study, records, findings):
+    """The differences behind findings, seed by seed -> {name of the comparison: {seed: difference}}."""
+    cells = {cell.name: found for cell, found in by_cell(study, records).items()}
+    return {f.name: {s: cells[f.these][s]["metrics"]["test_loss"] - cells[f.those][s]["metrics"]["test_loss"] for s in f.seeds} for f in findings}
+
+
 def summary(study, records, name="test_loss"):
     """Mean, interval and spread of a metric for every cell with records -> {cell: Estimate}."""
     return {cell: estimate(metric(found, name)) for cell, found in by_cell(study, records).items() if found}
