@@ -243,3 +243,22 @@ def trajectories(paths, *, every, width=5.6):
         axis.locator_params(nbins=3)
         axis.tick_params(labelsize=8)
     return figure
+
+
+@mpl.rc_context(STYLE)
+def dots(rows, *, xlabel, xscale="linear", level=None, width=5.6, row_height=0.42):
+    """Rows of markers that a thin line joins, the first row on top: {row: {series: value}}, the same series in each; `level` marks a reference value."""
+    figure, axis = new(width, row_height * len(rows) + 1.0)
+    names = list(next(iter(rows.values())))
+    places = range(len(rows))
+    axis.hlines(places, *([pick(row.values()) for row in rows.values()] for pick in (min, max)), color="#777777", linewidth=0.8, zorder=1)
+    for number, name in enumerate(names):
+        axis.plot([row[name] for row in rows.values()], places, label=name, linestyle="none", marker="osD^vPX"[number % 7], markersize=7)
+    if level is not None:
+        axis.axvline(level, color="#777777", linewidth=0.8, linestyle="-", zorder=0)
+    axis.set(xlabel=xlabel, xscale=xscale, ylim=(len(rows) - 0.5, -0.5))
+    axis.set_yticks(places, list(rows))
+    axis.tick_params(axis="y", length=0)
+    if len(names) > 1:
+        axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=len(names))
+    return figure

@@ -35,6 +35,7 @@ EXAMPLES = {
     "bars": lambda: figures.bars({"one": 1.0, "two": 2.0}, ylabel="count", xlabel="name", level=1.5, error={"one": 0.1, "two": 0.2}),
     "clocks": lambda: figures.clocks([0, 1, 10], inverse_frequencies(8)),
     "small_multiples": lambda: figures.small_multiples(X, WAVES, xlabel="x"),
+    "dots": lambda: figures.dots({"one": {"before": 1.0, "after": 3.0}, "two": {"before": 2.0, "after": 0.5}}, xlabel="size", xscale="log", level=1),
     "trajectories": lambda: figures.trajectories({"circle": (np.cos(X), np.sin(X)), "line": (X, X)}, every=5),
 }
 every_figure = pytest.mark.parametrize("name", EXAMPLES)
@@ -240,6 +241,15 @@ def test_bars_have_the_given_heights():
     axis = EXAMPLES["bars"]().axes[0]
     assert [bar.get_height() for bar in axis.patches] == [1, 2]
     assert [text.get_text() for text in axis.get_xticklabels()] == ["one", "two"]
+
+
+def test_dots_stand_at_their_values_and_the_first_row_is_on_top():
+    axis = figures.dots({"one": {"before": 1.0, "after": 3.0}, "two": {"before": 2.0, "after": 0.5}}, xlabel="size", level=1).axes[0]
+    before, after, level = axis.lines
+    assert list(before.get_xdata()) == [1.0, 2.0] and list(after.get_xdata()) == [3.0, 0.5] and list(level.get_xdata()) == [1, 1]
+    assert [label.get_text() for label in axis.get_yticklabels()] == ["one", "two"] and axis.yaxis_inverted()
+    joined = axis.collections[0].get_segments()
+    assert [sorted(segment[:, 0]) for segment in joined] == [[1.0, 3.0], [0.5, 2.0]]
 
 
 def test_clock_hands_point_at_position_times_frequency_from_the_top():

@@ -194,6 +194,20 @@ def test_loss_at_the_start_is_near_ln_v_plus_a_half_for_the_papers_numbers():
     assert loss == pytest.approx(math.log(5000) + 0.5, abs=0.2)
 
 
+@pytest.mark.parametrize("norm", ["pre", "post"])
+@torch.no_grad()
+def test_a_tied_model_repeats_its_input_at_the_start_only_with_the_factor(norm):
+    """If the sub-layers added nothing, a token's own logit would be √(2d/3) with the factor and about √2 without it."""
+    tokens = torch.randint(500, (2, 32), generator=torch.Generator().manual_seed(7))
+    own, others = {}, {}
+    for scale in (None, 1.0):
+        model = Transformer(config(vocab_size=500, d_model=256, n_heads=4, d_ff=512, norm=norm, scale=scale), SinusoidalEncoding(256))
+        logits = model(tokens)
+        own[scale], others[scale] = logits.gather(2, tokens[..., None]).mean().item(), logits.std().item()
+    assert 4 < own[None] < math.sqrt(2 * 256 / 3) and own[1.0] < 1.5
+    assert all(0.8 < size < 1.3 for size in others.values())
+
+
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64])
 @torch.no_grad()
 def test_runs_in_other_types(dtype):

@@ -8,3 +8,4 @@ from sinpe.exercises.guarantees import check_narrow_head, check_offset_share, ch
 from sinpe.exercises.order import check_causal_attention, check_counting_head, check_gap, check_symmetries, check_twin  # noqa: F401
 from sinpe.exercises.relative import check_bucket, check_four_terms, check_relative_shift, check_shaw_rows  # noqa: F401
 from sinpe.exercises.rotary import check_cached_step, check_full_turns, check_half_rows, check_key_for, check_rotation  # noqa: F401
+from sinpe.exercises.scaling import check_first_loss, check_repair, check_token_ratio, check_two_roots, check_xavier_ratio  # noqa: F401
