@@ -207,6 +207,32 @@ def test_no_two_codes_meet_within_200_000_positions(d_model, nearest):
     assert float(f"{distance.min():.3g}" if nearest > 1 else f"{distance.min():.2g}") == nearest
 
 
+def test_a_short_text_uses_few_directions():
+    """Chapter 05's count, from the eigenvalues of the matrix of dot products and not from singular values of the table."""
+    for length, count in ((64, 22), (512, 116)):
+        energy = np.linalg.eigvalsh(256 * similarity(np.subtract.outer(np.arange(length), np.arange(length)), 512))[::-1]
+        held = np.cumsum(energy) / (256 * length)
+        assert held[count - 2] < 0.999 <= held[count - 1]
+
+
+@pytest.mark.parametrize("loudness", [1 / 32, 1, 32])
+def test_a_projection_reads_the_word_whatever_the_position(loudness):
+    codes, words = sinusoidal_encoding(16, 128), loudness * np.random.default_rng(0).normal(size=(100, 128))
+    used = np.linalg.qr(codes.T)[0]
+    outside = np.eye(128) - used @ used.T  # the directions that no code uses
+    sums = (words[:, None] + codes) @ outside
+    assert np.abs(sums - (words @ outside)[:, None]).max() < 1e-9
+    assert (np.linalg.norm(words @ outside, axis=1) > 0.8 * np.linalg.norm(words, axis=1)).all()
+
+
+def test_concatenating_and_projecting_is_a_sum_of_two_projections():
+    rng = np.random.default_rng(1)
+    x, p, weight = rng.normal(size=(5, 12)), sinusoidal_encoding(5, 12), rng.normal(size=(7, 24))
+    assert np.allclose(np.concatenate([x, p], axis=1) @ weight.T, x @ weight[:, :12].T + p @ weight[:, 12:].T)
+    tied = np.concatenate([weight[:, :12], weight[:, :12]], axis=1)
+    assert np.allclose(np.concatenate([x, p], axis=1) @ tied.T, (x + p) @ weight[:, :12].T)
+
+
 # Faults that people reported, each with the input that showed it
 
 

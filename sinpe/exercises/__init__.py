@@ -1,5 +1,6 @@
 """Checks for the course's exercises: each recognises the known mistakes and names them. One module a chapter."""
 
+from sinpe.exercises.adding import check_added_positions, check_concatenation_parameters, check_position_part, check_ratio  # noqa: F401
 from sinpe.exercises.alibi import check_alibi_bias, check_alibi_window, check_needed_score, check_slopes  # noqa: F401
 from sinpe.exercises.beyond import check_detr_grid, check_grid_similarity, check_nerf_features, check_timesteps, check_whisper_table  # noqa: F401
 from sinpe.exercises.building import check_adding, check_module, check_precision, check_spacings, check_table  # noqa: F401
