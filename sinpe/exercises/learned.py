@@ -76,7 +76,9 @@ def check_row_counts(attempt):
         Mistake("off by one row", counted(lambda length, p: length >= p), "a text of 5 tokens reads rows 0 to 4: it must be longer than p."),
         Mistake("off by one row", counted(lambda length, p: length > p + 1), "a text of 5 tokens reads row 4 as well."),
         Mistake("the texts that miss the row", counted(lambda length, p: length <= p), "those are the texts that end before row p; the longer ones train it."),
-        Mistake("only the last row of each text", counted(lambda length, p: length == p + 1), "a text trains every row up to its last one, not the last one alone."),
+        Mistake(
+            "only the last row of each text", counted(lambda length, p: length == p + 1), "a text trains every row up to its last one, not the last one alone."
+        ),
         Mistake("a histogram of lengths", counted(lambda length, p: length == p), "a text trains every row up to its last one: count all lengths above p."),
         Mistake("shares instead of counts", lambda lengths, n: counted(np.greater)(lengths, n) / len(lengths), "asked for is how many texts, not which share."),
         Mistake("in reverse order", lambda lengths, n: counted(np.greater)(lengths, n)[::-1], "row 0 comes first: every text trains it."),
