@@ -78,7 +78,7 @@ def cost(run, repeats=REPEATS):
     for name, works in work.items():
         for do in works.values():  # the first time is another: memory is fetched, the optimizer makes its state
             do()
-        found[f"{name}_mb"] = {method: round(machine.peak_of_tensors(do), 2) for method, do in works.items()}
+        found[f"{name}_mb"] = {method: round(machine.peak_of_tensors(do), 4) for method, do in works.items()}
         taken = {method: [] for method in works}
         for turn in range(repeats):
             for method in (*METHODS[turn % len(METHODS) :], *METHODS[: turn % len(METHODS)]):
@@ -127,7 +127,12 @@ def _undefined(run, length):
 
 def _step(run, data):
     optimizer = run.optimizer()
-    return lambda: run.step(optimizer, data)
+
+    def step():
+        run.step(optimizer, data)
+        optimizer.zero_grad()  # what a step takes it gives back, or the next one would be counted without it
+
+    return step
 
 
 def _forward(run, data):
