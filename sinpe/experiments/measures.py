@@ -18,7 +18,7 @@ METHODS = ("none", "sinusoidal", "learned", "shaw", "transformer-xl", "t5", "rop
 LENGTHS = (1, 2, 4, 8, 16)  # times the training length: where text is read
 MULTIPLES = (1, 2, 3, 4)  # times the training length: where tasks are asked
 BLOCKS = 16  # of the longest length: the slice of the test text that all lengths read
-SEQUENCES = 512  # of a task at each length
+SEQUENCES = 1024  # of a task at each length
 REPEATS = 9  # rounds of timing: one that starts with each method
 TOGETHER = 2048  # tokens that are read in one pass
 
@@ -36,9 +36,9 @@ def lengths(run, extension=None, tune=0):
     place in the block: 0, 1, 2–3, 4–7, …, the last n/2.
     extension: of a rotary model, put in after training, with factor n / training length. tune: steps of further training at four times the
     training length with that extension, or None, whose factor then stays 4; as many tokens a step as before, at a fifth of the learning rate.
-    Validation and test are read before any of this.
+    The losses on all validation and test data are those before any of this.
     """
-    found, config, trained = _rounded(held_out(run)), run.config, run.config.length
+    found, config, trained = _held_out_losses(run), run.config, run.config.length
     ids = run.task.corpus.split("test")[: BLOCKS * LENGTHS[-1] * trained + 1]
     if tune:
         shorter = {"length": 4 * trained, "batch_size": max(1, config.batch_size // 4), "steps": tune, "warmup": tune // 10, "evaluations": 1}
@@ -56,13 +56,13 @@ def lengths(run, extension=None, tune=0):
 
 
 def multiples(run):
-    """Accuracy on fresh sequences of a synthetic task at 1, 2, 3 and 4 times the training length: accuracy_1 … accuracy_4, besides validation and test."""
-    found = held_out(run)
+    """Accuracy on sequences of a synthetic task at 1, 2, 3 and 4 times the training length: accuracy_1 … accuracy_4, besides the held-out losses."""
+    found = _held_out_losses(run)
     for factor in MULTIPLES:
         length = factor * run.config.length
         if not _undefined(run, length):
-            found[f"accuracy_{factor}"] = run.evaluate(run.held_out("test", SEQUENCES, length))["accuracy"]
-    return _rounded(found)
+            found[f"accuracy_{factor}"] = round(run.evaluate(run.held_out("test", SEQUENCES, length))["accuracy"], 5)
+    return found
 
 
 def cost(run, repeats=REPEATS):
@@ -74,7 +74,7 @@ def cost(run, repeats=REPEATS):
     runs = {method: type(run)(replace(run.config, position=method)) for method in METHODS}
     data = run.held_out("test", run.config.batch_size)[0]
     work = {name: {method: make(other, data) for method, other in runs.items()} for name, make in (("training", _step), ("inference", _forward))}
-    found = {**_rounded(held_out(run)), "parameters": {method: sum(p.numel() for p in other.model.parameters()) for method, other in runs.items()}}
+    found = {**_held_out_losses(run), "parameters": {method: sum(p.numel() for p in other.model.parameters()) for method, other in runs.items()}}
     for name, works in work.items():
         for do in works.values():  # the first time is another: memory is fetched, the optimizer makes its state
             do()
@@ -141,6 +141,10 @@ def _forward(run, data):
             run.model(data[0])
 
     return forward
+
+
+def _held_out_losses(run):
+    return _rounded({name: value for name, value in held_out(run).items() if name.endswith("loss")})
 
 
 def _rounded(values):

@@ -202,7 +202,7 @@ def cost():
 def _timing(length):
     model = _model("next_character", "on", 128, None, "pre", causal=True)
     options = {"length": length, "batch_size": 2048 // length, "steps": 1, "warmup": 0, "evaluations": 1, "evaluation_sequences": 1}
-    return Cell("cost", f"length {length}", RunConfig(model, "none", **options, measure="cost"))
+    return Cell("cost", f"length {length}", RunConfig(model, "none", **options, measure="cost"), 3)
 
 
 STUDIES = {"embedding-scale": embedding_scale, "length": length, "tasks": tasks, "cost": cost}
