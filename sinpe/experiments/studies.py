@@ -13,8 +13,8 @@ STDS = {"d^-1/2": None, "1": 1.0, "0.02": 0.02}  # the paper's authors, PyTorch'
 RATES = {"1/3": 1 / 3, "1": 1.0, "3": 3.0}
 ON_OFF = ("on", "off")
 EXTENSIONS = ("position-interpolation", "ntk-aware", "dynamic-ntk", "yarn")
-TASKS = {"copy": 800, "reverse": 800, "previous": 400, "marker_position": 400, "induction": 400, "which_more": 400}  # steps
-TUNE = 40  # steps
+TASKS = {"copy": 600, "reverse": 800, "previous": 300, "marker_position": 400, "induction": 800, "which_more": 300}  # steps
+TUNE = 60  # steps
 
 
 def get_study(study):
@@ -189,7 +189,7 @@ def _by_task():
 def _asking(task, position):
     """A decoder on a synthetic task."""
     model = _model(task, "on", 64, None, "pre", causal=True)
-    options = {"length": 16, "batch_size": 32, "steps": TASKS[task], "learning_rate": 3e-3, "warmup": TASKS[task] // 10}
+    options = {"length": 16, "batch_size": 32, "steps": TASKS[task], "learning_rate": 2e-3, "warmup": TASKS[task] // 10}
     return RunConfig(model, position, task=task, **options, evaluations=1, evaluation_sequences=256, measure="multiples")
 
 
