@@ -55,8 +55,9 @@ def show(options):
         _show_comparisons(study, found)
     for quantity in study.quantities:
         _show_lengths(study, found, quantity)
-    for cell in study.uncompared:
-        _show_costs(study, found, cell)
+    for cell, there in analysis.by_cell(study, found).items():
+        if there and cell in study.uncompared:
+            _show_costs(study, found, cell)
     print(f"\n{len(found)} records, made in {sum(record['environment']['seconds'] for record in found) / 60:.0f} core-minutes.")
     return 0
 
@@ -88,7 +89,7 @@ def _show_lengths(study, found, quantity):
 
 def _show_costs(study, found, cell):
     quantities = ("parameters", "training_seconds", "inference_seconds", "training_mb", "inference_mb")
-    columns = [analysis.costs(study, found, quantity).get(cell, {}) for quantity in quantities]
+    columns = [analysis.costs(study, found, quantity)[cell] for quantity in quantities]
     print(f"\n{f'{cell.name}, as multiples of no position':72}" + "".join(f"{quantity:>18}" for quantity in quantities))
     for method in columns[0]:
         print(f"{method:72}" + "".join(f"{column[method].mean:18.2f}" for column in columns))

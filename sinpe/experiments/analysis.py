@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from statistics import fmean
 
-from sinpe.experiments.measures import places
+from sinpe.experiments.measures import METHODS, places
 from sinpe.experiments.records import identity
 from sinpe.experiments.statistics import Difference, differences, estimate, steps_to_reach
 
@@ -133,7 +133,7 @@ def costs(study, records, quantity):
 
 
 def _ratios(values):
-    return {method: value / values["none"] for method, value in values.items()}
+    return {method: values[method] / values["none"] for method in METHODS if method in values}
 
 
 def _sizes(records, quantity):
