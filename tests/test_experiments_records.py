@@ -33,6 +33,16 @@ def test_what_is_written_is_read_to_the_last_digit(folder, made):
     assert load_records(study(), folder / "nothing") == []
 
 
+def test_defaults_are_not_written_and_a_record_that_has_them_or_lacks_new_ones_is_read_alike(folder, made):
+    path = folder / records.name_of(made[0]["config"], 102)
+    written = json.loads(path.read_text())["config"]
+    assert "causal" in written["model"] and not {"measure", "position_options"} & set(written) and not {"norm", "tied"} & set(written["model"])
+    for left_out in ((), ("measure", "measure_options")):
+        full = {key: value for key, value in made[0]["config"].items() if key not in left_out}
+        spoil(path, resign(lambda r, full=full: r.update(config=full)))
+        assert load_records(study(), folder) == json.loads(json.dumps(made))
+
+
 def test_the_name_is_that_of_the_configuration_and_the_seed():
     names = {
         records.name_of(c, c.seed)
@@ -150,6 +160,6 @@ def test_a_folder_in_use_is_refused_naming_the_process_and_freed_by_its_death(tm
 
 
 def test_a_study_is_named_or_given_and_others_are_refused():
-    with pytest.raises(ValueError, match="study must be one of 'embedding-scale', got 'nonsense'"):
+    with pytest.raises(ValueError, match="study must be one of 'embedding-scale', 'length', 'tasks', 'cost', got 'nonsense'"):
         load_records("nonsense")
     assert isinstance(load_records("embedding-scale"), list)

@@ -3,7 +3,22 @@
 import pytest
 import torch
 
-from sinpe.tasks import FILLER, IGNORE, QUERY, A, B, NextToken, WhichFirst, WhichMore, build_task
+from sinpe.tasks import (
+    FILLER,
+    IGNORE,
+    QUERY,
+    A,
+    B,
+    Copy,
+    Induction,
+    MarkerPosition,
+    NextToken,
+    Previous,
+    Reverse,
+    WhichFirst,
+    WhichMore,
+    build_task,
+)
 from sinpe.text import english
 
 
@@ -42,6 +57,72 @@ def test_marker_places_are_spread_evenly():
     assert (share - 1 / 8).abs().max() < 0.02
 
 
+def rows(task, split, length, count=300):
+    tokens, targets = task.batch(split, count, length, generator())
+    assert tokens.dtype == targets.dtype == torch.int64 and tokens.shape == targets.shape == (count, length)
+    assert 0 <= tokens.min() and tokens.max() < task.vocab_size and targets.max() < task.vocab_size
+    return zip(tokens.tolist(), targets.tolist(), strict=True)
+
+
+@pytest.mark.parametrize("length", [2, 3, 7, 12])
+@pytest.mark.parametrize("split", ["train", "test"])
+@pytest.mark.parametrize(("task", "answer"), [(Copy(), list), (Reverse(), lambda body: body[::-1])])
+def test_copy_and_reverse_ask_for_what_was_said_before_the_query(task, answer, split, length):
+    sizes = set()
+    for row, target in rows(task, split, length):
+        n = row.index(QUERY)
+        said = answer(row[:n])
+        assert min(row[:n]) >= FILLER
+        assert row == [*row[:n], QUERY, *said[:-1]] + [QUERY] * (length - 2 * n)
+        assert target == [IGNORE] * n + said + [IGNORE] * (length - 2 * n)
+        sizes.add(n)
+    assert sizes == (set(range(1, length // 2 + 1)) if split == "train" else {length // 2})
+
+
+def test_previous_asks_for_the_token_before():
+    for row, target in rows(Previous(), "train", 9):
+        assert target == [IGNORE, *row[:-1]] and min(row) >= FILLER
+
+
+@pytest.mark.parametrize("split", ["train", "test"])
+def test_marker_position_counts_what_stands_between_the_marker_and_the_query(split):
+    task, sizes, answers = MarkerPosition(), set(), set()
+    for row, target in rows(task, split, 12, 800):
+        query, marker = row.index(QUERY), row.index(A)
+        assert row.count(A) == 1 and set(row[query:]) == {QUERY} and min(row[i] for i in range(query) if i != marker) >= FILLER
+        assert [i for i, t in enumerate(target) if t != IGNORE] == [query]
+        assert target[query] - FILLER == query - marker - 1
+        sizes.add(query)
+        answers.add(target[query] - FILLER)
+    assert sizes == ({8, 9, 10, 11} if split == "train" else {11}) and answers == set(range(8))
+
+
+@pytest.mark.parametrize("length", [3, 10, 11])
+def test_induction_asks_for_the_value_of_each_key_that_occurred_before(length):
+    task, asked = Induction(kinds=3), 0
+    for row, target in rows(task, "train", length):
+        value_of = {}
+        for i, (token, t) in enumerate(zip(row, target, strict=True)):
+            if i % 2:
+                assert t == IGNORE and FILLER + task.kinds <= token < task.vocab_size
+                assert value_of.setdefault(row[i - 1], token) == token
+            else:
+                assert FILLER <= token < FILLER + task.kinds
+                assert t == value_of.get(token, IGNORE)
+                asked += t != IGNORE
+    assert asked > 50
+
+
+def test_values_are_drawn_anew_and_every_answer_is_as_frequent():
+    for task in (Copy(), Reverse(), Previous(), MarkerPosition(), Induction()):
+        _, targets = task.batch("test", 4000, 16, generator())
+        counts = torch.bincount(targets[targets != IGNORE])
+        counts = counts[counts > 0]
+        assert len(counts) == 8 and (counts / counts.sum() - 1 / 8).abs().max() < 0.02
+    tokens, _ = Induction().batch("test", 50, 16, generator())
+    assert len({tuple(row) for row in tokens[:, 1::2].tolist()}) == 50
+
+
 def test_next_character_is_a_window_and_the_window_after_it():
     task = NextToken(english())
     tokens, targets = task.batch("test", 16, 32, generator())
@@ -64,7 +145,10 @@ def test_held_out_windows_are_the_whole_split_once_or_spread_over_it(name):
     assert torch.equal(task.held_out("test", length, 10**9)[0], tokens)
 
 
-@pytest.mark.parametrize("name", ["which_first", "which_more"])
+SYNTHETIC = ["which_first", "which_more", "copy", "reverse", "previous", "marker_position", "induction"]
+
+
+@pytest.mark.parametrize("name", SYNTHETIC)
 def test_held_out_sequences_of_a_synthetic_task_are_fixed_and_differ_between_splits(name):
     task = build_task(name)
     (tokens, _), (again, _), (other, _) = (task.held_out(split, 12) for split in ("test", "test", "validation"))
@@ -72,7 +156,7 @@ def test_held_out_sequences_of_a_synthetic_task_are_fixed_and_differ_between_spl
     assert torch.equal(tokens, again) and not torch.equal(tokens, other)
 
 
-@pytest.mark.parametrize("name", ["next_character", "next_word", "which_first", "which_more"])
+@pytest.mark.parametrize("name", ["next_character", "next_word", *SYNTHETIC])
 def test_the_generator_decides_the_batch(name):
     task = build_task(name)
     first, again, other = (task.batch("train", 8, 10, generator(seed)) for seed in (1, 1, 2))
@@ -81,12 +165,16 @@ def test_the_generator_decides_the_batch(name):
 
 
 def test_bad_input_is_refused_by_name():
-    with pytest.raises(ValueError, match="task must be one of .* got 'copy'"):
-        build_task("copy")
+    with pytest.raises(ValueError, match="task must be one of .* got 'sort'"):
+        build_task("sort")
     with pytest.raises(ValueError, match="length must be at least 3 .* got 2"):
         WhichFirst().batch("train", 1, 2, generator())
     with pytest.raises(ValueError, match="length must be at least 5 .* got 4"):
         WhichMore().batch("train", 1, 4, generator())
+    for task, least in ((Copy(), 2), (Reverse(), 2), (Previous(), 2), (MarkerPosition(), 9), (MarkerPosition(reach=3), 4), (Induction(), 3)):
+        with pytest.raises(ValueError, match=f"length must be at least {least} for {type(task).__name__}, got {least - 1}"):
+            task.batch("train", 1, least - 1, generator())
+        task.batch("train", 1, least, generator())
     with pytest.raises(ValueError, match="length must be below .* got 10000000"):
         NextToken(english()).batch("test", 1, 10_000_000, generator())
     with pytest.raises(ValueError, match="length must be below .* got 10000000"):

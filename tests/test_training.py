@@ -41,11 +41,11 @@ def test_the_same_config_gives_the_same_curve_to_the_last_digit_whatever_ran_bef
 
 def test_evaluation_data_are_shared_by_all_seeds_and_differ_between_splits():
     a, b = Run(small(seed=0)), Run(small(seed=9))
-    for (x, _), (y, _) in zip(a._held_out("test"), b._held_out("test"), strict=True):
+    for (x, _), (y, _) in zip(a.held_out("test"), b.held_out("test"), strict=True):
         assert torch.equal(x, y)
-    assert not torch.equal(a._held_out("test")[0][0], a._held_out("validation")[0][0])
+    assert not torch.equal(a.held_out("test")[0][0], a.held_out("validation")[0][0])
     assert sum(len(x) for x, _ in a._validation) == 256
-    assert sum(len(x) for x, _ in a._held_out("test")) == 2048
+    assert sum(len(x) for x, _ in a.held_out("test")) == 2048
 
 
 def test_it_learns_what_needs_order_only_with_position():
@@ -68,7 +68,7 @@ def test_ignored_targets_do_not_count():
 
 def test_evaluate_is_the_mean_over_targets():
     run = Run(small())
-    data = run._held_out("test")
+    data = run.held_out("test")
     with torch.no_grad():
         losses = torch.cat([-run.model(x)[:, -1].log_softmax(-1).gather(1, y[:, -1:]) for x, y in data])
         hits = torch.cat([run.model(x)[:, -1].argmax(-1) == y[:, -1] for x, y in data])
@@ -80,7 +80,7 @@ def test_final_numbers_on_text_read_the_whole_split():
     corpus = english()
     model = TransformerConfig(corpus.vocab_size, d_model=16, n_layers=1, n_heads=2, d_ff=32)
     run = Run(RunConfig(model, length=64, evaluation_sequences=4))
-    tokens = torch.cat([x for x, _ in run._held_out("test")])
+    tokens = torch.cat([x for x, _ in run.held_out("test")])
     assert torch.equal(tokens.flatten(), corpus.split("test")[: tokens.numel()])
     assert corpus.split("test").numel() - tokens.numel() <= 64
     assert sum(len(x) for x, _ in run._validation) == 4
@@ -127,7 +127,7 @@ def test_positions_are_built_from_names():
         ({"learning_rate": float("nan")}, "learning_rate .* nan"),
         ({"warmup": -1}, "warmup .* -1"),
         ({"seed": True}, "seed .* True"),
-        ({"task": "copy"}, "task .* 'copy'"),
+        ({"task": "sort"}, "task .* 'sort'"),
         ({"task": "next_character"}, "vocab_size"),
     ],
 )

@@ -51,6 +51,18 @@ def show(options):
     found = records.load_records(study, options.folder)
     if not found:
         raise ValueError(f"nothing is recorded in {records.folder_of(study, options.folder)} yet: python -m sinpe.experiments run {study.name}")
+    if study.comparisons:
+        _show_comparisons(study, found)
+    for quantity in study.quantities:
+        _show_lengths(study, found, quantity)
+    for cell, there in analysis.by_cell(study, found).items():
+        if there and cell in study.uncompared:
+            _show_costs(study, found, cell)
+    print(f"\n{len(found)} records, made in {sum(record['environment']['seconds'] for record in found) / 60:.0f} core-minutes.")
+    return 0
+
+
+def _show_comparisons(study, found):
     print(f"{'test loss in nats':72}   n    mean  95 % interval")
     for cell, estimate in analysis.summary(study, found).items():
         print(f"{cell.name:72} {estimate.n:3} {estimate.mean:7.3f}  {estimate.low:.3f} to {estimate.high:.3f}")
@@ -59,8 +71,28 @@ def show(options):
         d = finding.difference
         interval, steps = f"{d.low:+.3f} to {d.high:+.3f}", f"{finding.steps_these:.0f} against {finding.steps_those:.0f}"
         print(f"{f'{finding.question}: {finding.name}':72} {d.plain.n:3} {d.plain.mean:+7.3f}  {interval:18}  {d.verdict:9}  {steps}")
-    print(f"\n{len(found)} records, made in {sum(record['environment']['seconds'] for record in found) / 60:.0f} core-minutes.")
-    return 0
+
+
+def _show_lengths(study, found, quantity):
+    """Means at every length, each with the verdict on its difference from the shortest: + higher, - lower, = equal, ? undecided."""
+    changes = analysis.change(study, found, quantity)
+    marks = {"higher": "+", "lower": "-", "equal": "=", "undecided": "?"}
+    rows = analysis.across(study, found, quantity)
+    print(
+        f"\n{f'{quantity}: mean; + higher, - lower than at the first, = equal, ? undecided':72}" + "".join(f"{n:>10} " for n in next(iter(rows.values()), {}))
+    )
+    for cell, row in rows.items():
+        judged = changes.get(cell, {})
+        cells = [f"{'undefined' if e is None else f'{e.mean:.3f}':>10}{marks[judged[n].verdict] if judged.get(n) else ' '}" for n, e in row.items()]
+        print(f"{cell.name:72}" + "".join(cells))
+
+
+def _show_costs(study, found, cell):
+    quantities = ("parameters", "training_seconds", "inference_seconds", "training_mb", "inference_mb")
+    columns = [analysis.costs(study, found, quantity)[cell] for quantity in quantities]
+    print(f"\n{f'{cell.name}, as multiples of no position':72}" + "".join(f"{quantity:>18}" for quantity in quantities))
+    for method in columns[0]:
+        print(f"{method:72}" + "".join(f"{column[method].mean:18.2f}" for column in columns))
 
 
 def check(options):

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from statistics import fmean
 
+from sinpe.experiments.measures import METHODS, places
 from sinpe.experiments.records import identity
 from sinpe.experiments.statistics import Difference, differences, estimate, steps_to_reach
 
@@ -12,6 +13,7 @@ class Finding:
     """A comparison and its outcome. these, those: the cells that stood for the two sides; seeds: those that both have.
 
     target: the loss at which the worst run of both sides ends; steps_these, steps_those: mean number of steps to reach it.
+    metric: the number whose difference it is.
     """
 
     question: str
@@ -23,6 +25,7 @@ class Finding:
     target: float
     steps_these: float
     steps_those: float
+    metric: str = "test_loss"
 
 
 def by_cell(study, records):
@@ -34,26 +37,26 @@ def by_cell(study, records):
 
 
 def metric(records, name="test_loss"):
-    """One metric of {seed: record}, in the order of the seeds -> list of floats."""
-    return [record["metrics"][name] for _, record in sorted(records.items())]
+    """One metric of {seed: record}, in the order of the seeds -> list of floats. Runs that do not have it are left out."""
+    return [record["metrics"][name] for _, record in sorted(records.items()) if name in record["metrics"]]
 
 
 def compare(study, records):
     """Findings for all comparisons of a study whose two sides share at least two seeds, corrected for the number of those with the same question.
 
-    On a side of several cells, the one with the lowest mean validation loss is chosen, and only then its test loss is read.
+    There is none where one of the sides lacks the metric: a learned table has no loss beyond its last row. On a side of several cells, the one with the lowest mean validation loss is chosen, and only then its test loss is read.
     """
     cells, pairs = by_cell(study, records), {}
     for comparison in study.comparisons:
         sides = [_best(side, cells) for side in (comparison.these, comparison.those)]
         if all(sides):
-            seeds = sorted(set(cells[sides[0]]) & set(cells[sides[1]]))
+            seeds = sorted(set.intersection(*({s for s, record in cells[side].items() if comparison.metric in record["metrics"]} for side in sides)))
             if len(seeds) > 1:
                 pairs[comparison] = sides, [{seed: cells[cell][seed] for seed in seeds} for cell in sides]
     findings = {}
     for question in {comparison.question for comparison in pairs}:
         asked = [comparison for comparison in pairs if comparison.question == question]
-        samples = [[a - b for a, b in zip(*map(metric, pairs[comparison][1]), strict=True)] for comparison in asked]
+        samples = [[a - b for a, b in zip(*(metric(side, c.metric) for side in pairs[c][1]), strict=True)] for c in asked]
         findings |= {c: _finding(c, *pairs[c], difference) for c, difference in zip(asked, differences(samples), strict=True)}
     return [findings[comparison] for comparison in pairs]
 
@@ -61,12 +64,85 @@ def compare(study, records):
 def paired(study, records, findings):
     """The differences behind findings, seed by seed -> {name of the comparison: {seed: difference}}."""
     cells = {cell.name: found for cell, found in by_cell(study, records).items()}
-    return {f.name: {s: cells[f.these][s]["metrics"]["test_loss"] - cells[f.those][s]["metrics"]["test_loss"] for s in f.seeds} for f in findings}
+    return {f.name: {s: cells[f.these][s]["metrics"][f.metric] - cells[f.those][s]["metrics"][f.metric] for s in f.seeds} for f in findings}
 
 
 def summary(study, records, name="test_loss"):
-    """Mean, interval and spread of a metric for every cell with records -> {cell: Estimate}."""
-    return {cell: estimate(metric(found, name)) for cell, found in by_cell(study, records).items() if found}
+    """Mean, interval and spread of a metric for every cell whose records have it -> {cell: Estimate}."""
+    return {cell: estimate(metric(found, name)) for cell, found in by_cell(study, records).items() if metric(found, name)}
+
+
+def across(study, records, quantity):
+    """A quantity that is measured at several lengths, "windows" say -> {cell: {length: Estimate, or None where the method is undefined}}.
+
+    Lengths as in the names of the metrics: characters for "blocks" and "windows", multiples of the training length for "accuracy".
+    """
+    sizes, found = _sizes(records, quantity), by_cell(study, records)
+    values = {cell: {n: metric(there, f"{quantity}_{n}") for n in sizes} for cell, there in found.items() if there}
+    return {cell: {n: estimate(v) if v else None for n, v in row.items()} for cell, row in values.items()}
+
+
+def change(study, records, quantity, cells=None):
+    """The quantity at each longer length minus the same at the shortest, paired by seed and corrected for all of them together
+    -> {cell: {length: Difference, or None where the method is undefined}}. For a loss, "higher" says: worse than at the training length.
+
+    cells: judge these only. Cells with fewer than two records are left out.
+    """
+    first, *longer = _sizes(records, quantity) or [None]
+    there = {cell: found for cell, found in by_cell(study, records).items() if len(found) > 1 and (cells is None or cell in cells)}
+    pairs = [(cell, n) for cell in there for n in longer if metric(there[cell], f"{quantity}_{n}")]
+    samples = [[a - b for a, b in zip(metric(there[cell], f"{quantity}_{n}"), metric(there[cell], f"{quantity}_{first}"), strict=True)] for cell, n in pairs]
+    judged = dict(zip(pairs, differences(samples), strict=True)) if pairs else {}
+    return {cell: {n: judged.get((cell, n)) for n in longer} for cell in there}
+
+
+def differences_from(study, records, reference, quantity):
+    """The planned differences of a quantity from the reference, a cell's name -> {cell: {length: Difference, or None where one of the two is undefined}}.
+
+    For a loss, "lower" says: better than the reference. Raises ValueError if nothing is compared with that cell.
+    """
+    cells = {cell.name: cell for cell in study.cells}
+    planned = [c for c in study.comparisons if c.metric.rpartition("_")[0] == quantity and [cell.name for cell in c.those] == [reference]]
+    if not planned:
+        raise ValueError(f"no {quantity!r} of {study.name!r} is compared with {reference!r}")
+    found = {(f.these, f.metric): f.difference for f in compare(study, records) if f.those == reference}
+    names = list(dict.fromkeys(c.these[0].name for c in planned))
+    sizes = sorted({_size(c.metric) for c in planned})
+    return {cells[name]: {n: found.get((name, f"{quantity}_{n}")) for n in sizes} for name in names}
+
+
+def by_place(study, records, length):
+    """Loss by place in a block of that length -> {cell: [(first place, last place, Estimate), …]}; cells without it are left out."""
+    starts = places(length)
+    ends = [*(start - 1 for start in starts[1:]), length - 1]
+    found = {
+        cell: [r["metrics"][f"position_{length}"] for r in there.values() if f"position_{length}" in r["metrics"]]
+        for cell, there in by_cell(study, records).items()
+    }
+    return {cell: list(zip(starts, ends, map(estimate, zip(*rows, strict=True)), strict=True)) for cell, rows in found.items() if rows}
+
+
+def costs(study, records, quantity):
+    """What methods cost as multiples of what no position costs -> {cell: {method: Estimate}}.
+
+    quantity: "parameters" | "training_seconds" | "inference_seconds" | "training_mb" | "inference_mb". Each record is one ratio, of two numbers that were
+    measured in the same process.
+    """
+    ratios = {cell: [_ratios(record["metrics"][quantity]) for record in found.values()] for cell, found in by_cell(study, records).items() if found}
+    return {cell: {method: estimate([row[method] for row in rows]) for method in rows[0]} for cell, rows in ratios.items()}
+
+
+def _ratios(values):
+    return {method: values[method] / values["none"] for method in METHODS if method in values}
+
+
+def _sizes(records, quantity):
+    """The lengths at which any record has the quantity."""
+    return sorted({_size(name) for record in records for name in record["metrics"] if name.rpartition("_")[0] == quantity})
+
+
+def _size(metric_name):
+    return int(metric_name.rpartition("_")[2])
 
 
 def _best(side, cells):
@@ -80,4 +156,4 @@ def _best(side, cells):
 def _finding(comparison, sides, data, difference):
     target = max(record["curve"][-1][1] for side in data for record in side.values())
     steps = [fmean(steps_to_reach(record["curve"], target) for record in side.values()) for side in data]
-    return Finding(comparison.question, comparison.name, *(cell.name for cell in sides), tuple(data[0]), difference, target, *steps)
+    return Finding(comparison.question, comparison.name, *(cell.name for cell in sides), tuple(data[0]), difference, target, *steps, comparison.metric)

@@ -37,10 +37,13 @@ def load_records(study, folder=None):
 
 
 def write(folder, record):
-    """Write one record: under another name first, then moved, so that no reader ever sees half of it. Returns the path."""
+    """Write one record: under another name first, then moved, so that no reader ever sees half of it. Returns the path.
+
+    Defaults of the configuration are not written; `load_records` puts them back.
+    """
     folder = Path(folder)
     path = folder / name_of(record["config"], record["seed"])
-    plain = {key: record[key] for key in KEYS}
+    plain = {**{key: record[key] for key in KEYS}, "config": _sparse(record["config"])}
     half = folder / f".{path.name}.{os.getpid()}"
     with half.open("w", encoding="utf-8", newline="\n") as stream:
         stream.write(_dump({**plain, "sha256": checksum(plain)}) + "\n")
@@ -83,10 +86,9 @@ def identity(config):
     Left out is the size of the vocabulary, which the task decides: the text differs between Python releases, and records must load on all.
     A field that is added later, with a default that changes nothing, leaves old names valid.
     """
-    values = json.loads(json.dumps(asdict(config) if is_dataclass(config) else config))
-    model = _without_defaults(values.pop("model"), TransformerConfig)
-    values = _without_defaults(values, RunConfig)
-    return _dump({**{key: value for key, value in values.items() if key != "seed"}, "model": {k: v for k, v in model.items() if k != "vocab_size"}})
+    values = _sparse(asdict(config) if is_dataclass(config) else config)
+    model = {key: value for key, value in values["model"].items() if key != "vocab_size"}
+    return _dump({**{key: value for key, value in values.items() if key != "seed"}, "model": model})
 
 
 def name_of(config, seed):
@@ -115,6 +117,7 @@ def _read(path, study, known):
         raise RecordError(f"{path} has a configuration that is not in the study {study.name!r}")
     if path.name != name_of(record["config"], record["seed"]):
         raise RecordError(f"{path} should be named {name_of(record['config'], record['seed'])}: it was copied or renamed")
+    record["config"] = {**_defaults(RunConfig), **record["config"], "model": {**_defaults(TransformerConfig), **record["config"]["model"]}}
     return record
 
 
@@ -130,9 +133,20 @@ def _one_text(folder, records):
         )
 
 
+def _sparse(config):
+    """A configuration as plain values, without those that are defaults."""
+    values = json.loads(json.dumps(config))
+    model = _without_defaults(values.pop("model"), TransformerConfig)
+    return {**_without_defaults(values, RunConfig), "model": model}
+
+
 def _without_defaults(values, cls):
-    defaults = {field.name: json.loads(json.dumps(field.default)) for field in fields(cls) if isinstance(field.default, int | float | str | tuple | None)}
+    defaults = _defaults(cls)
     return {name: value for name, value in values.items() if name not in defaults or defaults[name] != value}
+
+
+def _defaults(cls):
+    return {field.name: json.loads(json.dumps(field.default)) for field in fields(cls) if isinstance(field.default, int | float | str | tuple | None)}
 
 
 def _dump(value):

@@ -33,12 +33,13 @@ def run_study(study, folder=None, *, seeds=None, only=(), workers=None, schedule
     """Run what is missing of a study and write its records. Returns how many runs were made.
 
     study, folder: as in `load_records`. seeds: how many a cell instead of the planned number. only: parts of the names of cells.
-    workers: processes on this machine, one thread each; None for one a core. scheduler: address of a Dask scheduler, whose workers run instead.
+    workers: processes on this machine, one thread each; None for one a core, or for one in all where runs are timed. scheduler: address of a Dask scheduler, whose workers run instead.
     Interrupted or killed, it is run again in the same way and goes on. Shows a progress bar on a terminal.
     Raises RecordError for a damaged folder or one in use, Failed at the end naming the runs that could not be made.
     """
     study = get_study(study)
     folder = records.folder_of(study, folder)
+    workers = 1 if workers is None and study.alone else workers
     with records.locked(folder):
         there = records.load_records(study, folder)
         done = {records.name_of(record["config"], record["seed"]) for record in there}

@@ -1,8 +1,9 @@
-"""The recorded studies. Every cell takes part in a comparison, and a study is the list of its comparisons, the most important first."""
+"""The recorded studies. A study is the list of its comparisons, the most important first, and of what takes part in none."""
 
 import math
 from functools import lru_cache
 
+from sinpe.experiments.measures import LENGTHS, METHODS, MULTIPLES
 from sinpe.experiments.study import Cell, Comparison, Study
 from sinpe.tasks import build_task
 from sinpe.training import RunConfig
@@ -11,6 +12,9 @@ from sinpe.transformer import TransformerConfig
 STDS = {"d^-1/2": None, "1": 1.0, "0.02": 0.02}  # the paper's authors, PyTorch's default, GPT-2 and BERT
 RATES = {"1/3": 1 / 3, "1": 1.0, "3": 3.0}
 ON_OFF = ("on", "off")
+EXTENSIONS = ("position-interpolation", "ntk-aware", "dynamic-ntk", "yarn")
+TASKS = {"copy": 600, "reverse": 800, "previous": 300, "marker_position": 400, "induction": 800, "which_more": 300}  # steps
+TUNE = 60  # steps
 
 
 def get_study(study):
@@ -119,4 +123,86 @@ def _tied(tied):
     return "tied" if tied else "untied"
 
 
-STUDIES = {"embedding-scale": embedding_scale}
+@lru_cache(maxsize=1)
+def length():
+    """Trained at 64 characters and read at up to 1024: which position method still works, and what do the extensions of rotary mend?"""
+    return Study("length", length.__doc__, (*_read_longer(), *_extensions(), *_tuned()), quantities=("windows", "blocks"))
+
+
+def _read_longer():
+    """Every method against sinusoids at every length; beyond its table, learned has nothing that could be compared."""
+    cells = {method: Cell("method", method, _reading(method)) for method in METHODS}
+    for factor in LENGTHS:
+        for method in METHODS:
+            if method != "sinusoidal":
+                yield _at("method", factor, cells[method], cells["sinusoidal"])
+
+
+def _extensions():
+    """The same rotary models, read with another rotation. At the training length all of them are plain rotary."""
+    plain = Cell("method", "rope", _reading("rope"))
+    for factor in LENGTHS[1:]:
+        for extension in EXTENSIONS:
+            cell = Cell("extension", f"rope, {extension}", _reading("rope", extension=extension))
+            yield _at("extension", factor, cell, plain)
+
+
+def _tuned():
+    """After a short training at four times the length, with each extension and, as the control, with none."""
+    plain = Cell("method", "rope", _reading("rope"))
+    control = Cell("fine-tune", "rope, tuned", _reading("rope", tune=TUNE))
+    for factor in LENGTHS:
+        yield _at("fine-tune", factor, control, plain)
+        for extension in EXTENSIONS:
+            cell = Cell("fine-tune", f"rope, {extension}, tuned", _reading("rope", extension=extension, tune=TUNE))
+            yield _at("fine-tune", factor, cell, control)
+
+
+def _at(question, factor, these, those):
+    length = factor * these.config.length
+    return Comparison(question, f"{these.arm} - {those.arm}, read at {length}", these, those, f"windows_{length}")
+
+
+def _reading(position, **measured):
+    """A decoder on English text, read at many lengths."""
+    model = _model("next_character", "on", 128, None, "pre", causal=True)
+    options = {"task": "next_character", "length": 64, "batch_size": 8, "steps": 500, "learning_rate": 2e-3, "warmup": 50}
+    return RunConfig(model, position, **options, evaluations=4, evaluation_sequences=64, measure="lengths", measure_options=tuple(sorted(measured.items())))
+
+
+@lru_cache(maxsize=1)
+def tasks():
+    """Tasks with exact answers that ask for order, and one that does not: what is learned, and what is left of it at up to four times the length?"""
+    return Study("tasks", tasks.__doc__, tuple(_by_task()), quantities=("accuracy",))
+
+
+def _by_task():
+    for task in TASKS:
+        cells = {method: Cell(task, method, _asking(task, method)) for method in METHODS}
+        for factor in MULTIPLES:
+            for method in METHODS:
+                if method != "sinusoidal":
+                    name = f"{method} - sinusoidal, {task} at {factor} x"
+                    yield Comparison(task, name, cells[method], cells["sinusoidal"], f"accuracy_{factor}")
+
+
+def _asking(task, position):
+    """A decoder on a synthetic task."""
+    model = _model(task, "on", 64, None, "pre", causal=True)
+    options = {"length": 16, "batch_size": 32, "steps": TASKS[task], "learning_rate": 2e-3, "warmup": TASKS[task] // 10}
+    return RunConfig(model, position, task=task, **options, evaluations=1, evaluation_sequences=256, measure="multiples")
+
+
+@lru_cache(maxsize=1)
+def cost():
+    """Parameters, time and memory of every position method, as multiples of no position: measured in one process, in turn, for 2048 tokens at a time."""
+    return Study("cost", cost.__doc__, (), uncompared=tuple(_timing(length) for length in (64, 256, 1024)), alone=True)
+
+
+def _timing(length):
+    model = _model("next_character", "on", 128, None, "pre", causal=True)
+    options = {"length": length, "batch_size": 2048 // length, "steps": 1, "warmup": 0, "evaluations": 1, "evaluation_sequences": 1}
+    return Cell("cost", f"length {length}", RunConfig(model, "none", **options, measure="cost"), 3)
+
+
+STUDIES = {"embedding-scale": embedding_scale, "length": length, "tasks": tasks, "cost": cost}

@@ -4,10 +4,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import groupby
 
+from sinpe.experiments.measures import BLOCKS, LENGTHS, METHODS, MULTIPLES, REPEATS, SEQUENCES
 from sinpe.tasks import build_task
 from sinpe.training import RunConfig
 
 FIRST_SEED = 101  # those below belong to pilots
+A_PAIR = {"shaw": 4e-9, "t5": 3e-9, "alibi": 4e-9, "transformer-xl": 7e-9}  # seconds for a head and a pair of tokens
 
 
 @dataclass(frozen=True)
@@ -32,13 +34,14 @@ class Cell:
 class Comparison:
     """Test loss of these minus test loss of those, paired by seed. A side of several cells stands for the one that is best on validation data.
 
-    question: comparisons with the same one are judged together.
+    question: comparisons with the same one are judged together. metric: another number of the record than the test loss.
     """
 
     question: str
     name: str
     these: Cell | tuple[Cell, ...]
     those: Cell | tuple[Cell, ...]
+    metric: str = "test_loss"
 
     def __post_init__(self):
         for side in ("these", "those"):
@@ -48,16 +51,24 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Study:
-    """Comparisons in order of importance, so that an interrupted study is useful. Their cells are what is run."""
+    """Comparisons in order of importance, so that an interrupted study is useful. Their cells are what is run.
+
+    quantities: what its runs measure at several lengths, "windows" for windows_64, windows_128, …
+    uncompared: cells that take part in no comparison. alone: its runs are timed, so they are made one at a time.
+    """
 
     name: str
     about: str
     comparisons: tuple[Comparison, ...]
+    quantities: tuple[str, ...] = ()
+    uncompared: tuple[Cell, ...] = ()
+    alone: bool = False
 
     @cached_property
     def cells(self):
         """Every cell once, in the order in which the comparisons ask for it."""
-        return list(dict.fromkeys(cell for comparison in self.comparisons for cell in (*comparison.these, *comparison.those)))
+        compared = [cell for comparison in self.comparisons for cell in (*comparison.these, *comparison.those)]
+        return list(dict.fromkeys([*compared, *self.uncompared]))
 
     def select(self, only=()):
         """Cells whose name contains one of these texts; all cells without any. Raises ValueError if there is none."""
@@ -78,11 +89,35 @@ class Study:
 
 def core_seconds(config):
     """What a run costs on one core of a server of 2021 (AMD EPYC, AVX2), roughly: a fixed part a step, the rest by tokens. Backward is twice forward."""
+    read = config.length * config.evaluation_sequences * (config.evaluations + 1) + _held_out(config.task, config.length)
+    return _training(config) + _forward(config) * read + _measuring(config)
+
+
+def _training(config):
+    return config.steps * (0.008 + 3 * _forward(config) * config.batch_size * config.length)
+
+
+def _forward(config):
+    """Seconds a token. What a method does for each pair of tokens counts where it is not part of torch's own attention."""
     model = config.model
     weights = model.n_layers * (4 * model.d_model**2 + 2 * model.d_model * model.d_ff) + model.d_model * model.vocab_size
-    forward = 3.1e-11 * weights + 6e-8 * model.d_model + 2e-9 * model.vocab_size  # seconds a token
-    read = config.length * config.evaluation_sequences * (config.evaluations + 1) + _held_out(config.task, config.length)
-    return config.steps * (0.008 + 3 * forward * config.batch_size * config.length) + forward * read
+    pairs = model.n_layers * model.n_heads * config.length * A_PAIR.get(config.position, 0)
+    return 3.1e-11 * weights + 6e-8 * model.d_model + 2e-9 * model.vocab_size + pairs
+
+
+def _measuring(config):
+    """Seconds for what is measured besides the held-out data."""
+    options, length = dict(config.measure_options), config.length
+    if config.measure == "lengths":
+        tuned = replace(config, length=4 * length, batch_size=max(1, config.batch_size // 4), steps=options["tune"]) if options.get("tune") else None
+        slices = sum(_forward(replace(config, length=factor * length)) for factor in LENGTHS) * BLOCKS * LENGTHS[-1] * length
+        return 2 * slices + (_training(tuned) if tuned else 0)  # windows that overlap by half
+    if config.measure == "multiples":
+        return sum(_forward(replace(config, length=factor * length)) * SEQUENCES * factor * length for factor in MULTIPLES)
+    if config.measure == "cost":
+        forward = sum(_forward(replace(config, position=method)) for method in METHODS)
+        return (options.get("repeats", REPEATS) + 2) * 4 * forward * config.batch_size * length
+    return 0
 
 
 @lru_cache

@@ -1,0 +1,159 @@
+"""What is measured once a model is trained: a RunConfig names one of these functions, and what it returns are the metrics of the record.
+
+Losses and accuracies are rounded to five decimals, so that a record stays small. A reading that a method does not have is left out: a learned
+table has no rows beyond its last one, so it has no loss there.
+"""
+
+import statistics
+import time
+from dataclasses import fields, replace
+
+import torch
+from torch.nn import functional as F
+
+from sinpe.experiments import EXTENSIONS, build_position, machine
+from sinpe.positions import LearnedEncoding
+
+METHODS = ("none", "sinusoidal", "learned", "shaw", "transformer-xl", "t5", "rope", "xpos", "alibi")
+LENGTHS = (1, 2, 4, 8, 16)  # times the training length: where text is read
+MULTIPLES = (1, 2, 3, 4)  # times the training length: where tasks are asked
+BLOCKS = 16  # of the longest length: the slice of the test text that all lengths read
+SEQUENCES = 1024  # of a task at each length
+REPEATS = 9  # rounds of timing: one that starts with each method
+TOGETHER = 2048  # tokens that are read in one pass
+
+
+def held_out(run):
+    """Loss and accuracy on all validation and all test data."""
+    return {f"{split}_{name}": value for split, score in (("validation", run.validation()), ("test", run.test())) for name, value in score.items()}
+
+
+def lengths(run, extension=None, tune=0):
+    """Losses in nats a character on one slice of the test text, the same one at every length, read at 1, 2, 4, 8 and 16 times the training length.
+
+    blocks_n: in blocks of n characters side by side. windows_n: in windows of n that start every n/2; a window is judged in its second half,
+    the first window everywhere, so that each character is judged once, and with n/2 characters before it. position_n: the loss of blocks_n by
+    place in the block: 0, 1, 2–3, 4–7, …, the last n/2.
+    extension: of a rotary model, put in after training, with factor n / training length. tune: steps of further training at four times the
+    training length with that extension, or None, whose factor then stays 4; as many tokens a step as before, at a fifth of the learning rate.
+    The losses on all validation and test data are those before any of this.
+    """
+    found, config, trained = _held_out_losses(run), run.config, run.config.length
+    ids = run.task.corpus.split("test")[: BLOCKS * LENGTHS[-1] * trained + 1]
+    if tune:
+        shorter = {"length": 4 * trained, "batch_size": max(1, config.batch_size // 4), "steps": tune, "warmup": tune // 10, "evaluations": 1}
+        run = _extended(run, extension, 4, learning_rate=config.learning_rate / 5, **shorter).fit()
+    for length in (factor * trained for factor in LENGTHS):
+        if _undefined(run, length):
+            continue
+        reader = run if tune else _extended(run, extension, length / trained)
+        losses = token_losses(reader.model, ids.to(run.device), length, length // 2).double()
+        blocks = losses[::2]
+        judged = torch.cat([losses[0], losses[1:, length // 2 :].flatten()])
+        by_place = [part.mean().item() for part in blocks.mean(0).tensor_split(places(length)[1:])]
+        found |= _rounded({f"blocks_{length}": blocks.mean().item(), f"windows_{length}": judged.mean().item(), f"position_{length}": by_place})
+    return found
+
+
+def multiples(run):
+    """Accuracy on sequences of a synthetic task at 1, 2, 3 and 4 times the training length: accuracy_1 … accuracy_4, besides the held-out losses."""
+    found = _held_out_losses(run)
+    for factor in MULTIPLES:
+        length = factor * run.config.length
+        if not _undefined(run, length):
+            found[f"accuracy_{factor}"] = round(run.evaluate(run.held_out("test", SEQUENCES, length))["accuracy"], 5)
+    return found
+
+
+def cost(run, repeats=REPEATS):
+    """What each position method costs in a model of this shape, for batches of this size and length: every method in this process, in turn.
+
+    parameters: of the model. training_seconds, inference_seconds: median over `repeats` rounds of one step (forward, backward, update) and one
+    forward pass. training_mb, inference_mb: the most that tensors take at a time, in MB, beyond those of the model and its optimizer.
+    """
+    runs = {method: type(run)(replace(run.config, position=method)) for method in METHODS}
+    data = run.held_out("test", run.config.batch_size)[0]
+    work = {name: {method: make(other, data) for method, other in runs.items()} for name, make in (("training", _step), ("inference", _forward))}
+    found = {**_held_out_losses(run), "parameters": {method: sum(p.numel() for p in other.model.parameters()) for method, other in runs.items()}}
+    for name, works in work.items():
+        for do in works.values():  # the first time is another: memory is fetched, the optimizer makes its state
+            do()
+        found[f"{name}_mb"] = {method: round(machine.peak_of_tensors(do), 4) for method, do in works.items()}
+        taken = {method: [] for method in works}
+        for turn in range(repeats):
+            for method in (*METHODS[turn % len(METHODS) :], *METHODS[: turn % len(METHODS)]):
+                start = time.perf_counter()
+                works[method]()
+                taken[method].append(time.perf_counter() - start)
+        found[f"{name}_seconds"] = {method: float(f"{statistics.median(times):.4g}") for method, times in taken.items()}
+    return found
+
+
+MEASURES = {"held_out": held_out, "lengths": lengths, "multiples": multiples, "cost": cost}
+
+
+@torch.no_grad()
+def token_losses(model, ids, length, step):
+    """Loss in nats of each next token, in windows of `length` that start every `step` tokens. ids: (tokens,). Returns float32 (windows, length)."""
+    starts = torch.arange(0, len(ids) - length, step, device=ids.device)
+    windows = ids[starts[:, None] + torch.arange(length + 1, device=ids.device)]
+    parts = windows.split(max(1, TOGETHER // length))
+    return torch.cat([F.cross_entropy(model(part[:, :-1]).float().transpose(1, 2), part[:, 1:], reduction="none") for part in parts])
+
+
+def places(length):
+    """Where the ranges of places begin by which a loss is told: 0, 1, 2, 4, 8, …"""
+    return [0, *(2**k for k in range((length - 1).bit_length()))]
+
+
+def _extended(run, extension, factor, **changes):
+    """The same weights under a rotation with an extension; `run` itself where nothing changes."""
+    if extension is None and not changes:
+        return run
+    options = ()
+    if extension is not None:
+        asked = {"factor": float(factor), "original_max_len": run.config.length}
+        options = tuple((field.name, asked[field.name]) for field in fields(EXTENSIONS[extension]) if field.name in asked)
+    other = type(run)(replace(run.config, position=extension or run.config.position, position_options=options, **changes), run.device)
+    other.model.load_state_dict(run.model.state_dict())
+    return other
+
+
+def _undefined(run, length):
+    """Whether the method has nothing to say about the last of so many positions."""
+    position = build_position(run.config)
+    return isinstance(position, LearnedEncoding) and length > position.max_len
+
+
+def _step(run, data):
+    optimizer = run.optimizer()
+
+    def step():
+        run.step(optimizer, data)
+        optimizer.zero_grad()  # what a step takes it gives back, or the next one would be counted without it
+
+    return step
+
+
+def _forward(run, data):
+    def forward():
+        with torch.no_grad():
+            run.model(data[0])
+
+    return forward
+
+
+def _held_out_losses(run):
+    return _rounded({name: value for name, value in held_out(run).items() if name.endswith("loss")})
+
+
+def _rounded(values):
+    """Numbers to five decimals, in dicts of numbers and of lists."""
+    return {name: [round(v, 5) for v in value] if isinstance(value, list) else round(value, 5) for name, value in values.items()}
+
+
+def numbers(values):
+    """Every number in metrics, whatever lists and dicts they lie in."""
+    if isinstance(values, dict | list):
+        return [number for value in (values.values() if isinstance(values, dict) else values) for number in numbers(value)]
+    return [values]

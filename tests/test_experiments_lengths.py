@@ -1,0 +1,284 @@
+"""The studies `length`, `tasks` and `cost`: complete, paired, affordable; run and resumed like the first; and what is read from their records."""
+
+import json
+import math
+from dataclasses import asdict
+from statistics import fmean
+
+import pytest
+import torch
+from tiny_study import cost_study, length_study, tasks_study
+
+from sinpe.experiments import analysis, build_position, get_study, load_records, records, run_study, runner
+from sinpe.experiments.__main__ import main
+from sinpe.experiments.measures import METHODS, places
+from sinpe.experiments.statistics import differences, estimate
+from sinpe.experiments.studies import EXTENSIONS, STUDIES, TASKS
+from sinpe.experiments.study import core_seconds
+from sinpe.experiments.verify import verify
+from sinpe.text import Corpus, english
+from sinpe.training import train
+from sinpe.transformer import Transformer
+
+LENGTH, TASK, COST = map(get_study, ("length", "tasks", "cost"))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def here():
+    """Runs are made in this process, on one thread, and on a text of which there is little to read."""
+    little = Corpus("".join(english().symbols) + english().text[:13_000])
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sinpe.tasks.english", lambda: little)
+        patch.setattr(runner, "execute", lambda configs, *_: ((c, train(c), None) for c in configs))
+        patch.setattr("sinpe.experiments.verify.execute", runner.execute)
+        yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def folders(here, tmp_path_factory):
+    """Records of the three tiny studies: {study: folder}."""
+    made = {}
+    for study in (length_study(), tasks_study(), cost_study()):
+        made[study.name] = tmp_path_factory.mktemp(study.name)
+        for config in study.runs():
+            records.write(made[study.name], {"study": study.name, **train(config)})
+    return made
+
+
+# The plans
+
+
+def test_all_methods_are_read_at_all_lengths_after_the_same_training():
+    assert [cell.arm for cell in LENGTH.cells if cell.section == "method"] == list(dict.fromkeys(["none", "sinusoidal", *METHODS]))
+    trainings = {
+        (c.config.model, c.config.task, c.config.length, c.config.batch_size, c.config.steps, c.config.learning_rate, c.config.warmup) for c in LENGTH.cells
+    }
+    assert len(trainings) == 1
+    assert {cell.config.measure for cell in LENGTH.cells} == {"lengths"}
+    model = LENGTH.cells[0].config.model
+    assert (model.causal, model.norm, model.tied, model.scale, model.n_layers) == (True, "pre", True, None, 2)
+    for n in (64, 128, 256, 512, 1024):
+        compared = {c.these[0].arm for c in LENGTH.comparisons if c.question == "method" and c.metric == f"windows_{n}"}
+        assert compared == set(METHODS) - {"sinusoidal"}
+        assert all([cell.arm for cell in c.those] == ["sinusoidal"] for c in LENGTH.comparisons if c.question == "method")
+
+
+def test_every_extension_is_read_without_and_with_a_fine_tune_of_which_plain_rotary_is_the_control():
+    untouched = {dict(c.config.measure_options)["extension"] for c in LENGTH.cells if c.section == "extension"}
+    tuned = [dict(c.config.measure_options) for c in LENGTH.cells if c.section == "fine-tune"]
+    assert untouched == set(EXTENSIONS) and {options.get("extension") for options in tuned} == {None, *EXTENSIONS}
+    assert len({options["tune"] for options in tuned}) == 1
+    assert all(c.config.position == "rope" for c in LENGTH.cells if c.section != "method")
+
+
+def test_all_methods_are_asked_all_tasks_and_only_they_differ():
+    assert {(cell.config.task, cell.config.position) for cell in TASK.cells} == {(task, method) for task in TASKS for method in METHODS}
+    for task in TASKS:
+        configs = [cell.config for cell in TASK.cells if cell.config.task == task]
+        assert len({(c.model, c.length, c.steps, c.batch_size, c.learning_rate) for c in configs}) == 1
+    assert "which_more" in TASKS  # the control, which no order helps
+
+
+def test_all_methods_are_timed_at_three_lengths_with_as_many_tokens_each():
+    assert [cell.config.length for cell in COST.cells] == [64, 256, 1024] and COST.alone
+    assert {cell.config.length * cell.config.batch_size for cell in COST.cells} == {2048}
+
+
+@pytest.mark.parametrize("study", [LENGTH, TASK, COST], ids=lambda study: study.name)
+def test_names_are_unique_and_every_configuration_can_be_built(study):
+    assert len({cell.name for cell in study.cells}) == len(study.cells)
+    assert len({c.name for c in study.comparisons}) == len(study.comparisons)
+    runs = study.runs()
+    assert len({records.name_of(run, run.seed) for run in runs}) == len(runs) == sum(cell.seeds for cell in study.cells)
+    assert {cell.seeds for cell in study.cells} == ({3} if study is COST else {5}) and min(run.seed for run in runs) == 101
+    for cell in study.cells:
+        Transformer(cell.config.model, build_position(cell.config))
+
+
+def test_they_fit_a_hundred_core_minutes():
+    assert sum(core_seconds(run) for study in (LENGTH, TASK, COST) for run in study.runs()) < 100 * 60
+
+
+def test_the_estimate_grows_with_what_is_measured():
+    by_name = {cell.name: core_seconds(cell.config) for study in (LENGTH, TASK, COST) for cell in study.cells}
+    assert by_name["method: alibi"] > by_name["method: rope"] == by_name["extension: rope, yarn"] < by_name["fine-tune: rope, yarn, tuned"]
+    assert by_name["cost: length 1024"] > by_name["cost: length 64"]
+
+
+# Running
+
+STUDY_OF = {study.name: study for study in (length_study(), tasks_study(), cost_study())}
+
+
+@pytest.mark.parametrize("study", STUDY_OF.values(), ids=lambda study: study.name)
+def test_it_runs_resumes_and_verifies(study, tmp_path, folders, capsys, monkeypatch):
+    monkeypatch.setitem(STUDIES, study.name, lambda: study)
+    before = load_records(study, folders[study.name])
+    for record in before[1:]:
+        records.write(tmp_path, record)
+    assert run_study(study, tmp_path) == 1
+    assert run_study(study, tmp_path) == 0
+    found = load_records(study, tmp_path)
+    timeless = [[{k: v for k, v in r["metrics"].items() if not k.endswith("_seconds")} for r in rs] for rs in (found, before)]
+    assert timeless[0] == timeless[1] and [r["curve"] for r in found] == [r["curve"] for r in before]
+    (check,) = verify(study, found[-1:])
+    assert check.good and check.kind == "identical"
+    assert main(["show", study.name, "--folder", str(tmp_path)]) == 0
+    out = capsys.readouterr().out
+    assert ("undefined" in out) == (study.name != "tiny-cost")
+    assert ("as multiples of no position" in out) == (study.name == "tiny-cost")
+    assert main(["list", study.name, "--folder", str(tmp_path)]) == 0
+    assert main(["verify", study.name, "--folder", str(tmp_path), "--sample", "1", "--only", study.cells[0].name]) == 0
+    assert "1 of 1 hold" in capsys.readouterr().out
+
+
+def test_all_records_together_stay_small(folders, tmp_path):
+    """As many numbers as the runs will give, with all their digits."""
+    size, number = 0, 1 + math.pi / 3
+    for study, tiny in ((LENGTH, "tiny-length"), (TASK, "tiny-tasks"), (COST, "tiny-cost")):
+        environment = load_records(STUDY_OF[tiny], folders[tiny])[0]["environment"]
+        for config in study.runs():
+            metrics = {name: round(number, 5) for name in ("validation_loss", "test_loss")}
+            if config.measure == "lengths":
+                for n in (64, 128, 256, 512, 1024):
+                    metrics |= {f"blocks_{n}": round(number, 5), f"windows_{n}": round(number, 5), f"position_{n}": [round(number, 5)] * len(places(n))}
+            elif config.measure == "multiples":
+                metrics |= {f"accuracy_{n}": round(number, 5) for n in (1, 2, 3, 4)}
+            else:
+                metrics |= {
+                    name: dict.fromkeys(METHODS, 1234.567) for name in ("parameters", "training_seconds", "inference_seconds", "training_mb", "inference_mb")
+                }
+            curve = [[i * 100, number] for i in range(config.evaluations + 1)]
+            record = {"study": study.name, "config": asdict(config), "seed": config.seed, "curve": curve, "metrics": metrics, "environment": environment}
+            path = records.write(tmp_path, record)
+            size += path.stat().st_size
+    assert size < 350_000
+
+
+def test_runs_that_are_timed_are_made_one_at_a_time(tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(runner, "execute", lambda configs, workers, scheduler: asked.append(workers) or (c for c in ()))
+    for study, workers in ((cost_study(), None), (cost_study(), 2), (tasks_study(), None)):
+        run_study(study, tmp_path / f"{study.name}{workers}", workers=workers)
+    assert asked == [1, 2, None]
+
+
+def test_another_measured_number_is_noticed_but_another_time_is_not(folders):
+    study = tasks_study()
+    record = next(r for r in load_records(study, folders[study.name]) if r["config"]["position"] == "sinusoidal")
+    record["metrics"]["accuracy_2"] += 0.1
+    (check,) = verify(study, [record])
+    assert not check.good
+    again = load_records(cost_study(), folders["tiny-cost"])[0]
+    again["metrics"]["training_seconds"]["rope"] *= 3
+    assert all(check.good for check in verify(cost_study(), [again]))
+    again["metrics"]["training_mb"]["rope"] *= 3
+    assert not any(check.good for check in verify(cost_study(), [again]))
+
+
+# Reading the records
+
+
+def made_up(study, metrics):
+    """Records of a study with metrics(cell, seed) in the place of measured ones."""
+    return [
+        {
+            "study": study.name,
+            "config": json.loads(json.dumps(asdict(cell.config))),
+            "seed": config.seed,
+            "curve": [[0, 3.0], [10, 2.0]],
+            "metrics": {"validation_loss": 2.0, "test_loss": 2.0, **metrics(cell, config.seed)},
+            "environment": {"seconds": 1.0},
+        }
+        for cell in study.cells
+        for config in cell.runs()
+    ]
+
+
+def windows(cell, seed):
+    """Sinusoids rise by 0.1 a step of length, rotary rises by 0.01, its extension falls by 0.1; learned ends at its table."""
+    rise = {"sinusoidal": (0, 0.1, 0.2, 0.3, 0.4), "rope": (0, 0.01, 0.019, 0.03, 0.04), "ntk-aware": (0, -0.1, -0.2, -0.3, -0.4), "learned": (0,)}[cell.arm]
+    jitter = {101: 0.001, 102: -0.002, 103: 0.0005, 104: 0.002, 105: -0.001}[seed]
+    return {f"windows_{4 * 2**i}": 2 + r + jitter * (i + 1) for i, r in enumerate(rise)}
+
+
+STUDY = length_study(seeds=5)
+CELLS = {cell.arm: cell for cell in STUDY.cells}
+MADE_UP = made_up(STUDY, windows)
+
+
+def values(arm, n):
+    return [windows(CELLS[arm], seed)[f"windows_{n}"] for seed in range(101, 106)]
+
+
+def test_a_quantity_across_lengths():
+    table = analysis.across(STUDY, MADE_UP, "windows")
+    assert list(table) == STUDY.cells and all(list(row) == [4, 8, 16, 32, 64] for row in table.values())
+    assert table[CELLS["rope"]][16] == estimate(values("rope", 16))
+    assert table[CELLS["learned"]][4].n == 5 and [table[CELLS["learned"]][n] for n in (8, 16, 32, 64)] == [None] * 4
+    assert analysis.across(STUDY, [], "windows") == {} and analysis.across(STUDY, MADE_UP, "blocks") == {cell: {} for cell in STUDY.cells}
+
+
+def test_what_is_worse_than_at_the_training_length():
+    found = analysis.change(STUDY, MADE_UP, "windows")
+    verdicts = {cell.arm: [d and d.verdict for d in row.values()] for cell, row in found.items()}
+    assert verdicts == {
+        "sinusoidal": ["higher"] * 4,
+        "rope": ["equal", "undecided", "higher", "higher"],  # by 0.01, 0.019, 0.03 and 0.04, against a margin of 0.02
+        "ntk-aware": ["lower"] * 4,
+        "learned": [None] * 4,
+    }
+    samples = [[a - b for a, b in zip(values(arm, n), values(arm, 4), strict=True)] for arm in ("rope", "sinusoidal", "ntk-aware") for n in (8, 16, 32, 64)]
+    judged = dict(zip([(arm, n) for arm in ("rope", "sinusoidal", "ntk-aware") for n in (8, 16, 32, 64)], differences(samples), strict=True))
+    for (arm, n), difference in judged.items():
+        assert found[CELLS[arm]][n] == difference
+    alone = analysis.change(STUDY, MADE_UP, "windows", cells=[CELLS["rope"]])
+    assert list(alone) == [CELLS["rope"]] and alone[CELLS["rope"]][8].p <= found[CELLS["rope"]][8].p
+    assert analysis.change(STUDY, [], "windows") == {} and analysis.change(STUDY, MADE_UP[:1], "windows") == {}
+
+
+def test_planned_differences_from_sinusoids_are_paired_and_absent_where_nothing_is_defined():
+    table = analysis.differences_from(STUDY, MADE_UP, "method: sinusoidal", "windows")
+    assert [cell.arm for cell in table] == ["rope", "learned", "ntk-aware"] and list(table[CELLS["rope"]]) == [4, 64]
+    assert table[CELLS["learned"]][64] is None and table[CELLS["learned"]][4].verdict == "equal"
+    assert table[CELLS["rope"]][64].verdict == "lower" and table[CELLS["rope"]][64].plain.mean == pytest.approx(-0.36)
+    findings = analysis.compare(STUDY, MADE_UP)
+    assert [f.name for f in findings] == [c.name for c in STUDY.comparisons if c.name != "learned - sinusoidal, read at 64"]
+    rope = next(f for f in findings if f.name == "rope - sinusoidal, read at 64")
+    assert rope.metric == "windows_64" and rope.difference == table[CELLS["rope"]][64]
+    by_seed = analysis.paired(STUDY, MADE_UP, findings)[rope.name]
+    assert list(by_seed.values()) == [a - b for a, b in zip(values("rope", 64), values("sinusoidal", 64), strict=True)]
+    five = [f.difference for f in findings]  # all five are one question
+    samples = [list(analysis.paired(STUDY, MADE_UP, findings)[f.name].values()) for f in findings]
+    assert five == differences(samples)
+    with pytest.raises(ValueError, match="no 'blocks' of 'tiny-length' is compared with 'method: sinusoidal'"):
+        analysis.differences_from(STUDY, MADE_UP, "method: sinusoidal", "blocks")
+    assert analysis.summary(STUDY, MADE_UP, "windows_64").keys() == {CELLS[arm] for arm in ("sinusoidal", "rope", "ntk-aware")}
+
+
+def test_loss_by_place():
+    made = made_up(STUDY, lambda cell, seed: {} if cell.arm == "learned" else {"position_8": [seed, 2.0, 3.0, 4.0]})
+    table = analysis.by_place(STUDY, made, 8)
+    assert set(table) == set(CELLS.values()) - {CELLS["learned"]}
+    assert [(first, last) for first, last, _ in table[CELLS["rope"]]] == [(0, 0), (1, 1), (2, 3), (4, 7)]
+    assert [e.mean for _, _, e in table[CELLS["rope"]]] == [103, 2, 3, 4] and table[CELLS["rope"]][0][2].n == 5
+
+
+def test_costs_are_ratios_within_a_record():
+    study = cost_study(seeds=3)
+    made = made_up(study, lambda cell, seed: {"training_seconds": {"none": float(seed), "alibi": seed * (seed - 99)}})
+    ((cell, table),) = analysis.costs(study, made, "training_seconds").items()
+    assert cell == study.cells[0] and table["none"].mean == 1 and table["alibi"].mean == pytest.approx(fmean((2, 3, 4)))
+    assert table["alibi"].low < 2 and not math.isinf(table["alibi"].high)
+
+
+def test_accuracies_read_like_losses(folders):
+    study = tasks_study()
+    found = load_records(study, folders[study.name])
+    table = analysis.across(study, found, "accuracy")
+    sinusoidal, learned = (next(cell for cell in study.cells if cell.arm == arm) for arm in ("sinusoidal", "learned"))
+    assert list(table[sinusoidal]) == [1, 2, 3, 4] and table[learned][2] is None
+    assert table[sinusoidal][4] == estimate([r["metrics"]["accuracy_4"] for r in found if r["config"]["position"] == "sinusoidal"])
