@@ -55,9 +55,16 @@ class Rotary(PositionMethod):
         return self._turn(q, *tables), self._turn(k, *(tables if again else self._tables(k_positions, inv_freq, k.dtype)))
 
     def _tables(self, positions, inv_freq, dtype):
-        """Sine and cosine times the attention factor in the type of the rotation, (1, seq, pairs) or (batch, 1, seq, pairs)."""
+        """Sine and cosine, times the attention factor, in the type of the rotation: (1, seq, pairs) or (batch, 1, seq, pairs).
+
+        For the half layout each has 2 · pairs columns, the sines of the first half with a minus.
+        """
         wide = torch.float64 if dtype == torch.float64 else torch.float32
-        return tuple((self.factor * table).to(wide)[..., None, :, :] for table in sin_cos(positions, inv_freq))
+        sin, cos = sin_cos(positions, inv_freq)
+        if self.factor != 1:
+            sin, cos = self.factor * sin, self.factor * cos
+        sin, cos = sin.to(wide)[..., None, :, :], cos.to(wide)[..., None, :, :]
+        return (sin, cos) if self.layout == "interleaved" else (torch.cat([-sin, sin], -1), torch.cat([cos, cos], -1))
 
     def _turn(self, x, sin, cos):
         turned, rest = x[..., : self.rotary_dim].to(sin.dtype), x[..., self.rotary_dim :]
@@ -86,8 +93,7 @@ def _turn_interleaved(x, sin, cos):
 
 def _turn_half(x, sin, cos):
     """(a, b) times cos plus (b, a) times (−sin, sin): fewer passes over memory than the halves one by one."""
-    swapped = x.roll(x.shape[-1] // 2, -1)
-    return torch.addcmul(x * torch.cat([cos, cos], -1), swapped, torch.cat([-sin, sin], -1))
+    return torch.addcmul(x * cos, x.roll(x.shape[-1] // 2, -1), sin)
 
 
 def sin_cos(positions, inv_freq):
@@ -99,9 +105,11 @@ def sin_cos(positions, inv_freq):
     p = positions.to(inv_freq.dtype)[..., None]
     angle = p * inv_freq
     (p1, p2), (w1, w2) = _split(p), _split(inv_freq)
-    rest = ((p1 * w1 - angle) + p1 * w2 + p2 * w1) + p2 * w2
+    rest = p1 * w1 - angle
+    for a, b in ((p1, w2), (p2, w1), (p2, w2)):
+        rest = torch.addcmul(rest, a, b)
     sin, cos = angle.sin(), angle.cos()
-    return sin + rest * cos, cos - rest * sin
+    return torch.addcmul(sin, rest, cos), torch.addcmul(cos, rest, sin, value=-1)
 
 
 def _split(x):
