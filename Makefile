@@ -16,7 +16,7 @@ SETUP := $(PYTHON) tools/environment.py $(VENV) --torch-index "$(TORCH_INDEX)" $
 SETUP += $(if $(NEWEST),--newest) $(if $(OLDEST),--oldest $(OLDEST)) --extras
 
 .DEFAULT_GOAL := help
-.PHONY: help book serve test test-package check-notebooks notebooks lint format links results retarget lock install clean
+.PHONY: help book serve test test-package bench check-notebooks notebooks lint format links results retarget lock install clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -29,13 +29,17 @@ serve: book ## build the site and serve it at http://127.0.0.1:8000
 	$(PY) -m http.server --directory "$(OUT)/_build/html" --bind 127.0.0.1 8000
 
 test: ## check everything: notebooks, package, doctests, site, commands
-	@$(SETUP) book test lint cluster
+	@$(SETUP) book test lint cluster peers
 	$(PY) tools/check_notebooks.py
 	$(PY) -m pytest -n 2 --dist loadfile
 
 test-package: ## check the package alone: unit tests and doctests
-	@$(SETUP) test cluster
+	@$(SETUP) test cluster peers
 	$(PY) -m pytest --ignore-glob "*/test_explorers.py" --ignore-glob "*/test_frame*.py" --ignore-glob "*/test_notebooks*.py" --ignore-glob "*/test_pages.py"
+
+bench: ## measure precision, speed and training against other packages; QUICK=1 for a look. Minutes, and best on a machine that does nothing else
+	@$(SETUP) test cluster peers
+	$(PY) benchmarks/run.py $(if $(QUICK),--quick)
 
 check-notebooks: ## run copies of the notebooks and compare the outputs; NB=02 takes those whose names start so
 	@$(SETUP) test
@@ -73,7 +77,7 @@ lock: ## write constraints.txt anew; TORCH=2.14.0 also moves torch
 	$(PYTHON) tools/lock.py $(TORCH)
 
 install: ## only make the environment, for an editor or a container
-	@$(SETUP) book test lint cluster
+	@$(SETUP) book test lint cluster peers
 
 clean: ## remove what the commands made, the environment too
 	rm -rf _build build sinpe.egg-info "$(VENV)"

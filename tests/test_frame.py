@@ -52,7 +52,7 @@ def test_bounds_are_lower_bounds(extra):
 
 
 def test_the_extras_and_the_core_are_what_the_course_promises():
-    assert {"book", "test", "lint", "cluster"} <= set(EXTRAS)
+    assert {"book", "test", "lint", "cluster", "peers"} <= set(EXTRAS)
     assert {r.name: str(r.specifier) for r in CORE} | {"tqdm": ""} == {"numpy": ">=2.1", "matplotlib": ">=3.10", "torch": ">=2.11", "tqdm": ""}
     assert str(next(r for r in CORE if r.name == "torch").marker) == 'sys_platform != "emscripten"'  # there is no torch in the browser
     assert PROJECT["requires-python"] == ">=3.11"
@@ -60,7 +60,7 @@ def test_the_extras_and_the_core_are_what_the_course_promises():
 
 def imports(folder):
     """Top-level modules from elsewhere that the Python files of a folder import: {module: files}."""
-    found, own = {}, {path.stem for place in ("tests", "tools", "book/_ext") for path in (ROOT / place).iterdir()} | {"sinpe"}
+    found, own = {}, {path.stem for place in ("tests", "tools", "benchmarks", "book/_ext") for path in (ROOT / place).iterdir()} | {"sinpe"}
     for path in sorted((ROOT / folder).rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             names = (
@@ -72,7 +72,14 @@ def imports(folder):
 
 
 @pytest.mark.parametrize(
-    "folder, extras", [("sinpe", ["core"]), ("book/_ext", ["core", "book"]), ("tests", ["core", "test"]), ("tools", ["core", "test", "book"])]
+    "folder, extras",
+    [
+        ("sinpe", ["core"]),
+        ("book/_ext", ["core", "book"]),
+        ("tests", ["core", "test", "peers"]),
+        ("tools", ["core", "test", "book"]),
+        ("benchmarks", ["core", "test", "peers"]),
+    ],
 )
 def test_what_is_imported_is_declared(folder, extras):
     declared = {canonical(requirement.name) for extra in extras for requirement in DECLARED[extra]} | {"pillow"}  # matplotlib cannot be had without it
@@ -126,7 +133,7 @@ def needed(names):
 @only_locked
 @pytest.mark.skipif(sys.platform != "linux", reason="the lock is made on Linux, and other systems need a few more distributions")
 def test_everything_that_is_installed_for_the_course_is_in_the_lock_at_that_version():
-    found, absent = needed([requirement for extra in ("core", "book", "test", "lint") for requirement in DECLARED[extra]])
+    found, absent = needed([requirement for extra in ("core", "book", "test", "lint", "peers") for requirement in DECLARED[extra]])
     assert len(found) > 100 and not absent, absent
     differing = {
         name: f"installed {version}, locked {locked().get(name)}" for name, version in found.items() if locked().get(name) != version and not CUDA.match(name)

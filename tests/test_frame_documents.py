@@ -47,7 +47,7 @@ def test_the_table_launches_each_chapter_as_the_chapter_does():
 def test_the_examples_run(tmp_path):
     """In one fresh process, from top to bottom, with warnings as errors, away from the repository."""
     examples = blocks(README, "python")
-    assert len(examples) == 2 and all("assert" in example for example in examples)
+    assert len(examples) == 3 and all("assert" in example for example in examples)
     done = subprocess.run([sys.executable, "-W", "error", "-c", "\n".join(examples)], check=False, cwd=tmp_path, capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 

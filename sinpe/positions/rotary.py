@@ -50,19 +50,26 @@ class Rotary(PositionMethod):
         inv_freq = self.inv_freq
         if hasattr(self.extension, "at_length"):  # frequencies that depend on each row's longest key
             inv_freq = self.extension.at_length(inv_freq, self.base, k_positions.amax(-1, keepdim=True) + 1)
-        return self._turn(q, q_positions, inv_freq), self._turn(k, k_positions, inv_freq)
+        tables = self._tables(q_positions, inv_freq, q.dtype)
+        again = k_positions is q_positions and k.dtype == q.dtype
+        return self._turn(q, *tables), self._turn(k, *(tables if again else self._tables(k_positions, inv_freq, k.dtype)))
 
-    def _turn(self, x, positions, inv_freq):
+    def _tables(self, positions, inv_freq, dtype):
+        """Sine and cosine, times the attention factor, in the type of the rotation: (1, seq, pairs) or (batch, 1, seq, pairs).
+
+        For the half layout each has 2 · pairs columns, the sines of the first half with a minus.
+        """
+        wide = torch.float64 if dtype == torch.float64 else torch.float32
         sin, cos = sin_cos(positions, inv_freq)
-        wide = torch.float64 if x.dtype == torch.float64 else torch.float32
-        sin, cos = ((self.factor * table).to(wide)[..., None, :, :] for table in (sin, cos))
-        turned, rest = x[..., : self.rotary_dim].to(wide), x[..., self.rotary_dim :]
-        if self.layout == "interleaved":
-            out = _turn_interleaved(turned, sin, cos)
-        else:
-            first, second = turned.chunk(2, -1)
-            out = torch.cat([first * cos - second * sin, first * sin + second * cos], -1)
-        return torch.cat([out.to(x.dtype), rest], -1) if rest.shape[-1] else out.to(x.dtype)
+        if self.factor != 1:
+            sin, cos = self.factor * sin, self.factor * cos
+        sin, cos = sin.to(wide)[..., None, :, :], cos.to(wide)[..., None, :, :]
+        return (sin, cos) if self.layout == "interleaved" else (torch.cat([-sin, sin], -1), torch.cat([cos, cos], -1))
+
+    def _turn(self, x, sin, cos):
+        turned, rest = x[..., : self.rotary_dim].to(sin.dtype), x[..., self.rotary_dim :]
+        out = (_turn_interleaved if self.layout == "interleaved" else _turn_half)(turned, sin, cos).to(x.dtype)
+        return torch.cat([out, rest], -1) if rest.shape[-1] else out
 
     def _inv_freq(self, device):
         return torch.from_numpy(self.inverse_frequencies()).to(device)
@@ -84,6 +91,11 @@ def _turn_interleaved(x, sin, cos):
     return torch.view_as_real(pairs * torch.complex(cos, sin)).flatten(-2)
 
 
+def _turn_half(x, sin, cos):
+    """(a, b) times cos plus (b, a) times (−sin, sin): fewer passes over memory than the halves one by one."""
+    return torch.addcmul(x * cos, x.roll(x.shape[-1] // 2, -1), sin)
+
+
 def sin_cos(positions, inv_freq):
     """Sine and cosine of position × frequency: (*positions.shape, pairs) in float64.
 
@@ -93,9 +105,11 @@ def sin_cos(positions, inv_freq):
     p = positions.to(inv_freq.dtype)[..., None]
     angle = p * inv_freq
     (p1, p2), (w1, w2) = _split(p), _split(inv_freq)
-    rest = ((p1 * w1 - angle) + p1 * w2 + p2 * w1) + p2 * w2
+    rest = p1 * w1 - angle
+    for a, b in ((p1, w2), (p2, w1), (p2, w2)):
+        rest = torch.addcmul(rest, a, b)
     sin, cos = angle.sin(), angle.cos()
-    return sin + rest * cos, cos - rest * sin
+    return torch.addcmul(sin, rest, cos), torch.addcmul(cos, rest, sin, value=-1)
 
 
 def _split(x):

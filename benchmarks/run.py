@@ -1,0 +1,21 @@
+"""Run every benchmark, each in a process of its own. The exit status is 1 where a gate does not hold.
+
+python benchmarks/run.py [--quick]
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+BENCHMARKS = ["precision", "rotary", "training"]
+
+
+def main(arguments):
+    failed = [name for name in BENCHMARKS if subprocess.run([sys.executable, HERE / f"{name}.py", *arguments], check=False).returncode]
+    if failed:
+        sys.exit(f"see above: {', '.join(failed)}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

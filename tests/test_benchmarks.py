@@ -1,0 +1,54 @@
+"""The benchmarks run, in their quick form; no time is judged here."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from peers import peer
+
+from sinpe.experiments.runner import attempt
+
+for name in ("transformers", "x_transformers", "rotary_embedding_torch"):
+    peer(name)
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "benchmarks"))
+compare, precision, rotary, training = (__import__(name) for name in ("compare", "precision", "rotary", "training"))
+
+
+def test_precision_holds_in_a_quick_look_too(capsys):
+    assert [gate.passed for gate in precision.measure(quick=True)] == [True] * 3
+    assert "x-transformers, cast" in capsys.readouterr().out
+
+
+def test_a_wrong_angle_would_be_seen(monkeypatch, capsys):
+    monkeypatch.setattr(precision, "ours", lambda positions, dtype, extension: next(precision.peers(positions, dtype))[1:])
+    assert [gate.passed for gate in precision.measure(quick=True)] == [False] * 3
+
+
+def test_every_rotation_that_is_timed_is_the_same(capsys):
+    """Each side of the benchmark takes the gradient of the same function, up to the layout and to angles in float32."""
+    gradients = {name: side() for name, side in rotary.sides(2, 2, 5, 8).items()}
+    half = {"sinpe, half", "transformers, Llama", "(transformers, Llama)"}
+    for name, (q, k) in gradients.items():
+        right_q, right_k = gradients["sinpe, half" if name in half else "sinpe, interleaved"]
+        assert (q - right_q).abs().max() < 1e-5 and (k - right_k).abs().max() < 1e-5, name
+    assert all(gate.passed is None for gate in rotary.measure(quick=True))
+
+
+def test_training_is_timed_and_the_study_runs(monkeypatch, capsys):
+    monkeypatch.setattr(training, "execute", lambda runs, workers: map(attempt, runs))  # here, not in processes
+    assert [gate.passed for gate in training.measure(quick=True)] == [None] * 3
+    assert "sinusoidal" in capsys.readouterr().out
+
+
+def test_the_exit_status_tells_whether_a_gate_holds(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["bench"])
+    for passed, status in ((True, 0), (None, 0), (False, 1)):
+        with pytest.raises(SystemExit) as left:
+            compare.main("", lambda quick, passed=passed: [compare.Gate("so it is", True), compare.Gate("and so", passed)])
+        assert left.value.code == status
+    assert "DOES NOT   and so" in capsys.readouterr().out
+
+
+def test_a_ratio_is_the_median_over_rounds():
+    assert compare.times_as_fast({"a": [1.0, 1.0, 1.0], "b": [2.0, 100.0, 3.0]}, "a", "b") == 3
+    assert {name: len(spent) for name, spent in compare.in_turn({"a": lambda: None, "b": lambda: None}, 3, 0).items()} == {"a": 3, "b": 3}
