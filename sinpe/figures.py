@@ -184,6 +184,45 @@ def lines(x, series, *, xlabel, ylabel, xscale="linear", yscale="linear", level=
 
 
 @mpl.rc_context(STYLE)
+def panels(x, curves, *, xlabel, ylabel, spread=None, xscale="linear", yscale="linear", level=None, width=5.6, height=2.6):
+    """Curves in panels side by side with common axes: curves {panel: {name: shape (n,)}}, spread {panel: {name: (low, high)}}. The panel's name stands below it.
+
+    A name has the same colour and dash in every panel, and stands in one legend above them.
+    """
+    figure, axes = new(width, height, 1, len(curves), sharex=True, sharey=True, squeeze=False)
+    order = list(dict.fromkeys(name for series in curves.values() for name in series))
+    for axis, (panel, series) in zip(axes[0], curves.items(), strict=True):
+        for name, y in series.items():
+            look = {"color": COLOURS[order.index(name) % len(COLOURS)], "linestyle": DASHES[order.index(name) % len(DASHES)]}
+            axis.plot(x, y, label=name, **look)
+            if spread:
+                axis.fill_between(x, *spread[panel][name], alpha=0.18, color=look["color"], linewidth=0)
+        if level is not None:
+            axis.axhline(level, color="#777777", linewidth=0.8, linestyle="-", zorder=0)
+        axis.set(xlabel=f"{xlabel}\n{panel}", xscale=xscale, yscale=yscale)
+    axes[0, 0].set_ylabel(ylabel)
+    handles = {label: handle for axis in axes[0] for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)}
+    figure.legend(handles.values(), handles, loc="outside upper center", ncols=min(4, len(handles)))
+    return figure
+
+
+@mpl.rc_context(STYLE)
+def intervals(estimates, *, xlabel, level=0.0, margin=None, width=5.6):
+    """One row a name: estimates {name: (mean, low, high)}, the first on top. A line marks `level`, a band `level` ± margin."""
+    figure, axis = new(width, 0.27 * len(estimates) + 0.7)
+    rows = np.arange(len(estimates))
+    mean, low, high = np.array(list(estimates.values()), float).T
+    if margin is not None:
+        axis.axvspan(level - margin, level + margin, color="#777777", alpha=0.25, linewidth=0)
+    axis.axvline(level, color="#777777", linewidth=0.8, linestyle="-")
+    axis.errorbar(mean, rows, xerr=(mean - low, high - mean), fmt="o", color=COLOURS[0], ecolor=COLOURS[0], markersize=5, capsize=3)
+    axis.set_yticks(rows, estimates)
+    axis.set(xlabel=xlabel, ylim=(len(estimates) - 0.4, -0.6))
+    axis.tick_params(axis="y", length=0)
+    return figure
+
+
+@mpl.rc_context(STYLE)
 def bars(values, *, ylabel, xlabel="", level=None, yscale="linear", error=None, width=5.6, height=3.0):
     """One bar a name: values {name: height}, error {name: half-width of the interval}; `level` marks a reference value."""
     figure, axis = new(width, height)

@@ -32,6 +32,10 @@ EXAMPLES = {
     "attention_maps": lambda: figures.attention_maps({"first": WEIGHTS, "second": WEIGHTS.T}),
     "labelled_matrices": lambda: figures.labelled_matrices({"first": (WEIGHTS, WORDS, WORDS), "second": (WEIGHTS[:2], WORDS[:2], WORDS)}, **LABELS),
     "lines": lambda: figures.lines(X, WAVES, xlabel="x", ylabel="value", level=0, spread={"sine": (WAVES["sine"] - 0.1, WAVES["sine"] + 0.1)}),
+    "panels": lambda: figures.panels(
+        X, {"calm": WAVES, "wild": WAVES}, xlabel="x", ylabel="value", spread={p: {n: (y - 0.1, y + 0.1) for n, y in WAVES.items()} for p in ("calm", "wild")}
+    ),
+    "intervals": lambda: figures.intervals({"one": (0.1, -0.1, 0.3), "two": (-0.2, -0.3, -0.1)}, xlabel="difference", margin=0.05),
     "bars": lambda: figures.bars({"one": 1.0, "two": 2.0}, ylabel="count", xlabel="name", level=1.5, error={"one": 0.1, "two": 0.2}),
     "clocks": lambda: figures.clocks([0, 1, 10], inverse_frequencies(8)),
     "small_multiples": lambda: figures.small_multiples(X, WAVES, xlabel="x"),
@@ -235,6 +239,26 @@ def test_lines_may_have_an_x_of_their_own_and_logarithmic_axes():
     assert [line.get_xdata().tolist() for line in axis.lines] == [[1, 2], [1, 10, 100]]
     assert (axis.get_xscale(), axis.get_yscale(), axis.get_ylim()) == ("log", "log", (1, 10))
     assert [line.get_marker() for line in axis.lines] == ["o", "s"]
+
+
+def test_panels_share_axes_colours_and_one_legend():
+    figure = figures.panels(X, {"left": {"a": X, "b": X**2}, "right": {"b": X}}, xlabel="x", ylabel="value")
+    left, right = figure.axes
+    assert left.get_ylim() == right.get_ylim()
+    assert np.array_equal(left.lines[1].get_ydata(), X**2) and np.array_equal(right.lines[0].get_ydata(), X)
+    assert left.lines[1].get_color() == right.lines[0].get_color() != left.lines[0].get_color()
+    assert [text.get_text() for text in figure.legends[0].texts] == ["a", "b"]
+    assert "right" in right.get_xlabel()
+
+
+def test_intervals_draw_mean_low_and_high_from_the_top():
+    figure = figures.intervals({"one": (0.1, -0.1, 0.4), "two": (-0.2, -0.3, -0.1)}, xlabel="difference", level=0.0, margin=0.05)
+    axis = figure.axes[0]
+    assert np.array_equal(axis.lines[1].get_xdata(), [0.1, -0.2])
+    bars = axis.containers[0].lines[2][0].get_segments()
+    assert np.allclose([bar[:, 0] for bar in bars], [(-0.1, 0.4), (-0.3, -0.1)])
+    assert axis.get_ylim()[0] > axis.get_ylim()[1]
+    assert [label.get_text() for label in axis.get_yticklabels()] == ["one", "two"]
 
 
 def test_bars_have_the_given_heights():
