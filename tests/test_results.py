@@ -53,14 +53,21 @@ def test_every_record_says_where_and_on_what_it_was_made(found):
         assert environment["threads"] == 1 and 18 <= len(record["curve"]) <= 21
 
 
+CENTRE = {
+    "task": "next_character", "position": "sinusoidal", "options": {}, "d_model": 128, "tied": True, "norm": "post",
+    "init_std": None, "scale": None, "steps": 400, "learning_rate": 2e-3, "causal": True,
+}  # fmt: skip
+
+
+def rows_like(raw, *, whatever=(), **wanted):
+    """The runs that differ from the study's centre only as said. whatever: what may have any value."""
+    wanted = {key: value for key, value in (CENTRE | wanted).items() if key not in whatever}
+    return [row for row in raw if all(row[key] == value for key, value in wanted.items())]
+
+
 def select(raw, **wanted):
     """{seed: row} of the runs that differ from the study's centre only as said."""
-    centre = {
-        "task": "next_character", "position": "sinusoidal", "options": {}, "d_model": 128, "tied": True, "norm": "post",
-        "init_std": None, "scale": None, "steps": 400, "learning_rate": 2e-3, "causal": True,
-    }  # fmt: skip
-    wanted = centre | wanted
-    return {row["seed"]: row for row in raw if all(np.all(row[key] == value) if value is not None else row[key] is None for key, value in wanted.items())}
+    return {row["seed"]: row for row in rows_like(raw, **wanted)}
 
 
 def sides(raw, name):
@@ -122,10 +129,8 @@ def test_the_best_rate_is_chosen_on_validation_and_read_on_test(raw, found, d):
     best = []
     for scale in (None, 1.0):
         rates = defaultdict(dict)
-        for row in raw:
-            if row["d_model"] == d and row["task"] == "next_character" and row["position"] == "sinusoidal" and not row["options"] and row["norm"] == "post":
-                if row["tied"] and row["init_std"] is None and row["scale"] == scale and row["steps"] == 400:
-                    rates[row["learning_rate"]][row["seed"]] = row
+        for row in rows_like(raw, whatever=["learning_rate"], d_model=d, scale=scale):
+            rates[row["learning_rate"]][row["seed"]] = row
         assert len(rates) == 3
         common = set.intersection(*map(set, rates.values()))
         best.append(min(rates.values(), key=lambda runs: np.mean([runs[seed]["validation_loss"] for seed in common])))
