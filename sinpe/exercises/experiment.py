@@ -4,7 +4,6 @@ import math
 from statistics import NormalDist, fmean, pstdev, stdev
 
 from sinpe.exercises._check import Mistake, check
-from sinpe.experiments.statistics import t_quantile
 
 _PAIRS = [
     ([2.10, 2.02, 2.25, 1.98, 2.07], [2.31, 2.20, 2.49, 2.22, 2.27]),
@@ -28,11 +27,11 @@ def check_paired_interval(attempt):
         Mistake("not paired", _unpaired, "the spread must be that of the differences, seed by seed, not of the two lists."),
         Mistake("spread of one run", lambda a, b: _interval(a, b, error=lambda s, n: s), "divide the standard deviation by √n: the interval is for the mean."),
         Mistake("normal quantile", lambda a, b: _interval(a, b, quantile=_normal), "with few seeds 1.96 is too small: take Student's t with n − 1."),
-        Mistake("degrees of freedom", lambda a, b: _interval(a, b, quantile=lambda n: t_quantile(0.95, n)), "n differences leave n − 1 degrees of freedom."),
+        Mistake("degrees of freedom", lambda a, b: _interval(a, b, quantile=lambda n: _t(0.95, n)), "n differences leave n − 1 degrees of freedom."),
         Mistake("population formula", lambda a, b: _interval(a, b, spread=pstdev), "the standard deviation of a sample divides by n − 1."),
         Mistake(
             "one-sided quantile",
-            lambda a, b: _interval(a, b, quantile=lambda n: t_quantile(0.90, n - 1)),
+            lambda a, b: _interval(a, b, quantile=lambda n: _t(0.90, n - 1)),
             "95 % between low and high leaves 2.5 % on each side.",
         ),
         Mistake("wrong sign", lambda a, b: _interval(b, a), "these minus those: negative where these are lower."),
@@ -74,7 +73,7 @@ def check_verdict(attempt):
     return check(attempt, _verdict, _ESTIMATES, mistakes, praise="sure and large, sure and small, or not sure.")
 
 
-def _interval(these, those, spread=stdev, quantile=lambda n: t_quantile(0.95, n - 1), error=lambda s, n: s / math.sqrt(n)):
+def _interval(these, those, spread=stdev, quantile=lambda n: _t(0.95, n - 1), error=lambda s, n: s / math.sqrt(n)):
     values = [a - b for a, b in zip(these, those, strict=True)]
     mean, half = fmean(values), quantile(len(values)) * error(spread(values), len(values))
     return mean, mean - half, mean + half
@@ -82,8 +81,14 @@ def _interval(these, those, spread=stdev, quantile=lambda n: t_quantile(0.95, n 
 
 def _unpaired(these, those):
     n, mean = len(these), fmean(these) - fmean(those)
-    half = t_quantile(0.95, 2 * n - 2) * math.sqrt((stdev(these) ** 2 + stdev(those) ** 2) / n)
+    half = _t(0.95, 2 * n - 2) * math.sqrt((stdev(these) ** 2 + stdev(those) ** 2) / n)
     return mean, mean - half, mean + half
+
+
+def _t(level, df):
+    from sinpe.experiments.statistics import t_quantile  # its package needs torch, the other checks do not
+
+    return t_quantile(level, df)
 
 
 def _normal(n):
