@@ -8,7 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sinpe import DynamicNTK, Llama3, NTKAware, PositionInterpolation, Rotary, YaRN, inverse_frequencies, shift_matrix
+from sinpe import Alibi, DynamicNTK, Llama3, NTKAware, PositionInterpolation, Rotary, XPos, YaRN, inverse_frequencies, shift_matrix
 from sinpe.positions.rotary import sin_cos
 
 EXTENSIONS = [None, PositionInterpolation(4.0), NTKAware(4.0), YaRN(4.0, 64), Llama3(8.0, 1.0, 4.0, 64), DynamicNTK(2.0, 2**20)]
@@ -130,3 +130,40 @@ def test_bad_arguments_are_refused(arguments, message):
 def test_a_wrong_head_size_is_refused_at_the_call():
     with pytest.raises(ValueError, match=r"k must have shape \(batch, heads, len, 8\), got \(1, 2, 3, 6\)"):
         Rotary(8).rotate(torch.zeros(1, 2, 3, 8), torch.zeros(1, 2, 3, 6), torch.arange(3), torch.arange(3))
+
+
+@pytest.mark.parametrize("make", [Rotary, XPos])
+def test_keys_may_have_fewer_heads(make):
+    """Grouped queries: a head is turned by itself, so 2 key heads give what 8 with the same content would."""
+    method = make(16)
+    q, k, at = torch.randn(2, 8, 5, 16), torch.randn(2, 2, 5, 16), torch.arange(5)
+    turned_q, turned_k = method.rotate(q, k, at, at)
+    every_q, every_k = method.rotate(q, k.repeat_interleave(4, 1), at, at)
+    assert torch.equal(turned_q, every_q) and torch.equal(turned_k.repeat_interleave(4, 1), every_k)
+
+
+def test_positions_that_cannot_be_meant_are_refused():
+    rope, x, at = Rotary(16), torch.randn(2, 4, 5, 16), torch.arange(5)
+    for bad, words in (
+        (at.numpy(), "must be a tensor of integers or floats, got ndarray"),
+        (at.bfloat16(), "bfloat16 cannot tell neighbouring positions apart"),
+        (at.half(), "float16 cannot tell neighbouring positions apart"),
+        (at.expand(3, 5), r"must have shape \(5,\) or \(2, 5\), got \(3, 5\)"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            rope.rotate(x, x, at, bad)
+        with pytest.raises(ValueError, match=words):
+            Alibi(4).score_bias(x, x, bad, at)
+
+
+@pytest.mark.parametrize("extension", ["yarn", {"factor": 4.0}, YaRN])
+def test_an_extension_is_an_object(extension):
+    with pytest.raises(ValueError, match="extension must be None or an object such as"):
+        Rotary(16, extension=extension)
+
+
+def test_a_length_dependent_extension_without_keys():
+    rope = Rotary(16, extension=DynamicNTK(2.0, 8))
+    q, none, at = torch.randn(1, 2, 3, 16), torch.randn(1, 2, 0, 16), torch.arange(3)
+    turned, empty = rope.rotate(q, none, at, at[:0])
+    assert torch.equal(turned, Rotary(16).rotate(q, q, at, at)[0]) and empty.shape == none.shape

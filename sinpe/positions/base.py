@@ -72,12 +72,17 @@ def cast_once(x, dtype):
     return odd.view(torch.float32).to(dtype)
 
 
-def check_positions(name, positions, length):
+def check_positions(name, positions, length, batch=None):
     """ValueError unless positions is a tensor of real numbers of shape (seq,) or (batch, seq) with seq == length."""
     if not isinstance(positions, torch.Tensor) or positions.dtype == torch.bool or positions.is_complex():
-        raise ValueError(f"{name} must be a tensor of integers or floats, got {getattr(positions, 'dtype', type(positions).__name__)}")
-    if positions.ndim not in (1, 2) or positions.shape[-1] != length:
-        raise ValueError(f"{name} must have shape ({length},) or (batch, {length}), got {tuple(positions.shape)}")
+        got = positions.dtype if isinstance(positions, torch.Tensor) else type(positions).__name__
+        raise ValueError(f"{name} must be a tensor of integers or floats, got {got}")
+    if positions.dtype in (torch.float16, torch.bfloat16):
+        raise ValueError(f"{name} must be integers, float32 or float64: {positions.dtype} cannot tell neighbouring positions apart (256 and 257 in bfloat16)")
+    if torch.compiler.is_compiling():  # a comparison of sizes would tie two of them together in the graph
+        batch = None
+    if positions.ndim not in (1, 2) or positions.shape[-1] != length or (positions.ndim == 2 and batch not in (None, positions.shape[0])):
+        raise ValueError(f"{name} must have shape ({length},) or ({'batch' if batch is None else batch}, {length}), got {tuple(positions.shape)}")
 
 
 def check_floating(name, x):
@@ -87,13 +92,13 @@ def check_floating(name, x):
 
 
 def check_heads(q, k, n_heads=None, head_dim=None):
-    """ValueError unless q and k are (batch, n_heads, len, head_dim) with the same batch, heads and head size."""
+    """ValueError unless q and k are (batch, n_heads, len, head_dim) with the same batch and head size, and the same heads where n_heads is given."""
     for name, x in {"q": q, "k": k}.items():
         check_floating(name, x)
         if x.ndim != 4 or (n_heads or x.shape[1]) != x.shape[1] or (head_dim or x.shape[3]) != x.shape[3]:
             raise ValueError(f"{name} must have shape (batch, {n_heads or 'heads'}, len, {head_dim or 'head_dim'}), got {tuple(x.shape)}")
-    if q.shape[:2] != k.shape[:2] or q.shape[3] != k.shape[3]:
-        raise ValueError(f"q and k must agree in batch, heads and head_dim, got {tuple(q.shape)} and {tuple(k.shape)}")
+    if q.shape[0] != k.shape[0] or q.shape[3] != k.shape[3]:
+        raise ValueError(f"q and k must agree in batch and head_dim, got {tuple(q.shape)} and {tuple(k.shape)}")
 
 
 def check_size(name, value):

@@ -40,7 +40,8 @@ class NTKAware:
 class DynamicNTK:
     """NTK-aware with factor · l / L − (factor − 1) in place of the factor at length l > L, nothing at l <= L (as Hugging Face has it).
 
-    l is each row's largest key position plus one, so early rows depend on later tokens. factor = 1 is the paper's rule max(1, l / L)
+    l is each row's largest key position plus one (Hugging Face takes the batch's), so early rows depend on later tokens, and keys must be cached
+    before they are turned. factor = 1 is the paper's rule max(1, l / L)
     (Peng et al. 2023, App. B.1, https://arxiv.org/abs/2309.00071).
     """
 

@@ -7,8 +7,8 @@ from sinpe.positions.base import check_positions
 
 def relative_positions(q, k, q_positions, k_positions):
     """k − q for every pair: (1, q_len, k_len), or (batch, q_len, k_len) where a batch has its own positions."""
-    check_positions("q_positions", q_positions, q.shape[2])
-    check_positions("k_positions", k_positions, k.shape[2])
+    check_positions("q_positions", q_positions, q.shape[2], q.shape[0])
+    check_positions("k_positions", k_positions, k.shape[2], k.shape[0])
     q_positions, k_positions = torch.atleast_2d(q_positions), torch.atleast_2d(k_positions)
     for name, positions in {"q_positions": q_positions, "k_positions": k_positions}.items():
         if positions.shape[0] not in (1, q.shape[0]):

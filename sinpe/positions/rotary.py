@@ -29,26 +29,28 @@ class Rotary(PositionMethod):
             raise ValueError(f"rotary_dim must be even and at most head_dim, got rotary_dim={self.rotary_dim}, head_dim={head_dim}")
         if layout not in LAYOUTS:
             raise ValueError(f"layout must be one of {', '.join(map(repr, LAYOUTS))}, got {layout!r}")
+        if extension is not None and (not callable(extension) or isinstance(extension, type)):
+            raise ValueError(f"extension must be None or an object such as YaRN(4.0, 2048), got {extension!r}")
         self.plain = formula.inverse_frequencies(self.rotary_dim, base)
         self.base, self.layout, self.extension = float(base), layout, extension
         self.factor = self.attention_factor()
         self.derive("inv_freq", self._inv_freq)
 
     def inverse_frequencies(self, seq_len=None):
-        """Frequencies in use at that length (None: whatever is used for short ones), float64 (rotary_dim // 2,)."""
+        """Frequencies in use at that length (None: whatever is used for short ones), a float64 NumPy array (rotary_dim // 2,)."""
         return self._extended(seq_len)[0]
 
     def attention_factor(self, seq_len=None):
-        """What queries and keys are multiplied by beside the rotation."""
+        """What `rotate` multiplies queries and keys by, beside the rotation: scores grow by its square."""
         return self._extended(seq_len)[1]
 
     def rotate(self, q, k, q_positions, k_positions):
-        """q, k: (batch, heads, q_len | k_len, head_dim) -> both in the same shape, dtype and device."""
+        """q, k: (batch, heads, q_len | k_len, head_dim) -> both in the same shape, dtype and device. k may have fewer heads than q (grouped queries)."""
         check_heads(q, k, head_dim=self.head_dim)
-        check_positions("q_positions", q_positions, q.shape[2])
-        check_positions("k_positions", k_positions, k.shape[2])
+        check_positions("q_positions", q_positions, q.shape[2], q.shape[0])
+        check_positions("k_positions", k_positions, k.shape[2], k.shape[0])
         inv_freq = self.inv_freq
-        if hasattr(self.extension, "at_length"):  # frequencies that depend on each row's longest key
+        if hasattr(self.extension, "at_length") and k.shape[2]:  # frequencies that depend on each row's longest key
             inv_freq = self.extension.at_length(inv_freq, self.base, k_positions.amax(-1, keepdim=True) + 1)
         tables = self._tables(q_positions, inv_freq, q.dtype)
         again = k_positions is q_positions and k.dtype == q.dtype
