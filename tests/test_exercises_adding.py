@@ -65,6 +65,11 @@ def by_first_column(x, positions):
     return x + sinusoidal_encoding(at.astype(float), x.shape[2])[:, None]
 
 
+def in_halves(x, positions):
+    codes = added(0 * x, positions)
+    return x + np.concatenate([codes[..., 0::2], codes[..., 1::2]], axis=-1)
+
+
 RIGHT = [
     ("count", by_layers),
     ("count", lambda v, d, p: d * (v + d + p)),
@@ -94,6 +99,7 @@ MISTAKES = [
     ("ratio", lambda w, c, r: w / rms(w) * r, "size of the codes ignored"),
     ("ratio", lambda w, c, r: w / np.linalg.norm(w) * np.linalg.norm(c) * r, "norm instead of RMS"),
     ("ratio", lambda w, c, r: w * r * (c**2).mean() / (w**2).mean(), "squares instead of roots"),
+    ("ratio", lambda w, c, r: w / np.std(w) * np.std(c) * r, "standard deviation instead of RMS"),
     ("ratio", lambda w, c, r: scaled(w, c, r**0.5), "ratio of powers"),
     ("ratio", lambda w, c, r: np.array([scaled(row, c, r) for row in w]), "each row scaled by itself"),
     ("ratio", lambda w, c, r: c * rms(w) / rms(c) / r, "codes scaled instead"),
@@ -118,6 +124,8 @@ MISTAKES = [
     ("added", lambda x, at: x + sinusoidal_encoding(x.shape[1], x.shape[2]), "positions ignored"),
     ("added", lambda x, at: added(x, at if at.ndim == 1 else at[0]), "the first row's positions for all"),
     ("added", lambda x, at: added(x, at + 1), "positions start at 1"),
+    ("added", lambda x, at: added(x, np.add.outer(at[..., 0], np.arange(x.shape[1]))), "counted on from the first position"),
+    ("added", in_halves, "halves"),
     ("added", lambda x, at: added(added(x, at), at), "added twice"),
     ("added", lambda x, at: added(0 * x, at), "x is lost"),
     ("added", lambda x, at: added(x * np.sqrt(x.shape[2]), at), "scaled"),
