@@ -48,7 +48,7 @@ class Rotary(PositionMethod):
         check_positions("q_positions", q_positions, q.shape[2])
         check_positions("k_positions", k_positions, k.shape[2])
         inv_freq = self.inv_freq
-        if hasattr(self.extension, "at_length"):  # frequencies that depend on each row's longest key
+        if hasattr(self.extension, "at_length") and k.shape[2]:  # frequencies that depend on each row's longest key
             inv_freq = self.extension.at_length(inv_freq, self.base, k_positions.amax(-1, keepdim=True) + 1)
         tables = self._tables(q_positions, inv_freq, q.dtype)
         again = k_positions is q_positions and k.dtype == q.dtype
