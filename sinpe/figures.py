@@ -70,6 +70,11 @@ def new(width=5.6, height=3.2, rows=1, columns=1, **subplots):
     return figure, figure.subplots(rows, columns, **subplots)
 
 
+def _not_empty(name, values):
+    if not len(values):
+        raise ValueError(f"{name} must have at least one entry, got {values!r}")
+
+
 @mpl.rc_context(STYLE)
 def heat_map(values, *, xlabel, ylabel, label=None, limits=None, colours="RdBu_r", extent=None, width=5.6, height=3.2, origin="upper"):
     """A matrix as colours, first row on top. limits: (low, high), by default symmetric about zero for the diverging default map."""
@@ -185,17 +190,18 @@ def lines(x, series, *, xlabel, ylabel, xscale="linear", yscale="linear", level=
 
 @mpl.rc_context(STYLE)
 def panels(x, curves, *, xlabel, ylabel, spread=None, xscale="linear", yscale="linear", level=None, width=5.6, height=2.6):
-    """Curves in panels side by side with common axes: curves {panel: {name: shape (n,)}}, spread {panel: {name: (low, high)}}. The panel's name stands below it.
+    """Curves in panels side by side with common axes: curves {panel: {name: shape (n,)}}, spread {panel: {name: (low, high)}} for those that have one. The panel's name stands below it.
 
     A name has the same colour and dash in every panel, and stands in one legend above them.
     """
+    _not_empty("curves", curves)
     figure, axes = new(width, height, 1, len(curves), sharex=True, sharey=True, squeeze=False)
     order = list(dict.fromkeys(name for series in curves.values() for name in series))
     for axis, (panel, series) in zip(axes[0], curves.items(), strict=True):
         for name, y in series.items():
             look = {"color": COLOURS[order.index(name) % len(COLOURS)], "linestyle": DASHES[order.index(name) % len(DASHES)]}
             axis.plot(x, y, label=name, **look)
-            if spread:
+            if spread and name in spread.get(panel, {}):
                 axis.fill_between(x, *spread[panel][name], alpha=0.18, color=look["color"], linewidth=0)
         if level is not None:
             axis.axhline(level, color="#777777", linewidth=0.8, linestyle="-", zorder=0)
@@ -209,6 +215,7 @@ def panels(x, curves, *, xlabel, ylabel, spread=None, xscale="linear", yscale="l
 @mpl.rc_context(STYLE)
 def intervals(estimates, *, xlabel, level=0.0, margin=None, width=5.6):
     """One row a name: estimates {name: (mean, low, high)}, the first on top. A line marks `level`, a band `level` ± margin."""
+    _not_empty("estimates", estimates)
     figure, axis = new(width, 0.27 * len(estimates) + 0.7)
     rows = np.arange(len(estimates))
     mean, low, high = np.array(list(estimates.values()), float).T
@@ -239,6 +246,8 @@ def bars(values, *, ylabel, xlabel="", level=None, yscale="linear", error=None, 
 def clocks(positions, inv_freq, *, width=5.6):
     """Each code as clock hands: one row a position, one dial a frequency, the hand at angle position × frequency from the top."""
     positions = list(positions)
+    _not_empty("positions", positions)
+    _not_empty("inv_freq", inv_freq)
     figure, axes = new(width, width / len(inv_freq) * len(positions) * 1.12, len(positions), len(inv_freq), squeeze=False)
     for row, position in zip(axes, positions, strict=True):
         for column, (axis, w) in enumerate(zip(row, inv_freq, strict=True)):
@@ -273,6 +282,7 @@ def small_multiples(x, curves, *, xlabel, columns=2, width=5.6, row_height=1.15)
 @mpl.rc_context(STYLE)
 def trajectories(paths, *, every, width=5.6):
     """Paths in a plane side by side, equal axes: {name: (x, y)}. A ring marks the start, a dot every `every` points after it."""
+    _not_empty("paths", paths)
     figure, axes = new(width, width / len(paths) + 0.35, 1, len(paths), squeeze=False)
     for number, (axis, (name, (x, y))) in enumerate(zip(axes[0], paths.items(), strict=True)):
         axis.plot(x, y, color=COLOURS[number % len(COLOURS)], linestyle="-", linewidth=0.9, marker="o", markersize=3, markevery=every)
@@ -287,8 +297,12 @@ def trajectories(paths, *, every, width=5.6):
 @mpl.rc_context(STYLE)
 def dots(rows, *, xlabel, xscale="linear", level=None, width=5.6, row_height=0.42):
     """Rows of markers that a thin line joins, the first row on top: {row: {series: value}}, the same series in each; `level` marks a reference value."""
-    figure, axis = new(width, row_height * len(rows) + 1.0)
+    _not_empty("rows", rows)
     names = list(next(iter(rows.values())))
+    odd = next((row for row, values in rows.items() if not names or set(values) != set(names)), None)
+    if odd is not None:
+        raise ValueError(f"rows must have the same series each, got {list(rows[odd])} in {odd!r} and {names} in the first")
+    figure, axis = new(width, row_height * len(rows) + 1.0)
     places = range(len(rows))
     axis.hlines(places, *([pick(row.values()) for row in rows.values()] for pick in (min, max)), color="#777777", linewidth=0.8, zorder=1)
     for number, name in enumerate(names):

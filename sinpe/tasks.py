@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import torch
 
+from sinpe.positions.base import check_size
 from sinpe.text import Corpus, english, english_words
 
 IGNORE = -100  # torch's default ignore_index
@@ -28,17 +29,19 @@ class NextToken:
     def batch(self, split, batch_size, length, generator):
         """Random windows of a split -> tokens, targets, both int64 (batch_size, length)."""
         ids = self._long_enough(split, length)
+        check_size("batch_size", batch_size)
         return _windows(ids, torch.randint(len(ids) - length, (batch_size,), generator=generator), length)
 
     def held_out(self, split, length, sequences=None):
         """Windows side by side: the whole split read once, or this many of them spread over it."""
         ids = self._long_enough(split, length)
         there = (len(ids) - 1) // length
-        count = min(sequences or there, there)
+        count = there if sequences is None else min(check_size("sequences", sequences), there)
         return _windows(ids, torch.arange(count) * there // count * length, length)
 
     def _long_enough(self, split, length):
         ids = self.corpus.split(split)
+        check_size("length", length)
         if length >= len(ids):
             raise ValueError(f"length must be below the {len(ids)} tokens of the {split} split, got {length}")
         return ids
@@ -53,13 +56,20 @@ class Synthetic:
 
     needs_causal = False
 
+    def __post_init__(self):
+        for name, value in vars(self).items():
+            check_size(name, value)
+
     @property
     def vocab_size(self):
         return FILLER + self.fillers
 
     def held_out(self, split, length, sequences=None):
         """The first sequences of a stream that no training run draws from."""
-        return self.batch(split, sequences or DRAWS, length, torch.Generator().manual_seed({"validation": 11, "test": 12}[split]))
+        seeds = {"validation": 11, "test": 12}
+        if split not in seeds:
+            raise ValueError(f"split must be one of {', '.join(map(repr, seeds))}, got {split!r}")
+        return self.batch(split, DRAWS if sequences is None else check_size("sequences", sequences), length, torch.Generator().manual_seed(seeds[split]))
 
 
 @dataclass(frozen=True)
@@ -116,7 +126,7 @@ class Copy(Synthetic):
 
     def _answered(self, split, batch_size, length, generator, source):
         """source: (step of the answer, n) -> which symbol it is."""
-        half = _check_length(self, length, 2) // 2
+        half = _check_sizes(self, batch_size, length, 2) // 2
         n = _sizes(split, batch_size, half, generator)
         body = torch.randint(FILLER, self.vocab_size, (batch_size, half), generator=generator)
         place = torch.arange(length).expand(batch_size, length)
@@ -150,7 +160,7 @@ class Previous(Synthetic):
 
     def batch(self, split, batch_size, length, generator):
         """Tokens, targets, both int64 (batch_size, length)."""
-        tokens = torch.randint(FILLER, self.vocab_size, (batch_size, _check_length(self, length, 2)), generator=generator)
+        tokens = torch.randint(FILLER, self.vocab_size, (batch_size, _check_sizes(self, batch_size, length, 2)), generator=generator)
         targets = tokens.roll(1, 1)
         targets[:, 0] = IGNORE
         return tokens, targets
@@ -171,7 +181,7 @@ class MarkerPosition(Synthetic):
 
     def batch(self, split, batch_size, length, generator):
         """Tokens, targets, both int64 (batch_size, length). Needs length > reach."""
-        _check_length(self, length, self.reach + 1)
+        _check_sizes(self, batch_size, length, self.reach + 1)
         query = _sizes(split, batch_size, length - 1, generator, least=self.reach)
         distance = torch.randint(self.reach, (batch_size, 1), generator=generator)
         tokens = torch.randint(FILLER, self.vocab_size, (batch_size, length), generator=generator)
@@ -195,7 +205,7 @@ class Induction(Synthetic):
 
     def batch(self, split, batch_size, length, generator):
         """Tokens, targets, both int64 (batch_size, length). An odd length ends with a key."""
-        pairs = (_check_length(self, length, 3) + 1) // 2
+        pairs = (_check_sizes(self, batch_size, length, 3) + 1) // 2
         value_of = torch.randint(self.kinds, (batch_size, self.kinds), generator=generator)
         keys = torch.randint(self.kinds, (batch_size, pairs), generator=generator)
         values = value_of.gather(1, keys)
@@ -232,12 +242,15 @@ def _windows(ids, starts, length):
 
 
 def _fillers(task, batch_size, length, generator, least):
-    tokens = torch.randint(FILLER, task.vocab_size, (batch_size, _check_length(task, length, least)), generator=generator)
+    tokens = torch.randint(FILLER, task.vocab_size, (batch_size, _check_sizes(task, batch_size, length, least)), generator=generator)
     tokens[:, -1] = QUERY
     return tokens
 
 
-def _check_length(task, length, least):
+def _check_sizes(task, batch_size, length, least):
+    """`length`, or ValueError."""
+    check_size("batch_size", batch_size)
+    check_size("length", length)
     if length < least:
         raise ValueError(f"length must be at least {least} for {type(task).__name__}, got {length}")
     return length

@@ -49,8 +49,7 @@ class RunConfig:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < 0:
                 raise ValueError(f"{name} must be a non-negative integer, got {value!r}")
-        if self.measure not in measures.MEASURES:
-            raise ValueError(f"measure must be one of {', '.join(map(repr, measures.MEASURES))}, got {self.measure!r}")
+        measures.check(self)
         task = build_task(self.task)
         if task.vocab_size != self.model.vocab_size:
             raise ValueError(f"task {self.task!r} has vocab_size={task.vocab_size}, the model has {self.model.vocab_size}")

@@ -132,3 +132,8 @@ def raises(*_):
 @pytest.mark.parametrize("stub", [..., None, lambda *_: ..., lambda *_: None, raises])
 def test_an_untouched_stub_is_not_attempted(name, stub):
     assert CHECKS[name](stub).status == "not attempted"
+
+
+def test_a_number_that_no_float_holds_is_wrong_and_no_crash():
+    verdict = exercises.check_paired_interval(lambda these, those: (10**400, 0, 0))
+    assert verdict.status == "wrong"

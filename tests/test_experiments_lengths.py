@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from dataclasses import asdict
 from statistics import fmean
 
@@ -273,6 +274,16 @@ def test_costs_are_ratios_within_a_record():
     ((cell, table),) = analysis.costs(study, made, "training_seconds").items()
     assert cell == study.cells[0] and table["none"].mean == 1 and table["alibi"].mean == pytest.approx(fmean((2, 3, 4)))
     assert table["alibi"].low < 2 and not math.isinf(table["alibi"].high)
+    with pytest.raises(ValueError, match="quantity must be one that is measured for every method, here 'training_seconds', got 'seconds'"):
+        analysis.costs(study, made, "seconds")
+
+
+def test_a_study_may_be_named_and_what_is_lost_is_said():
+    assert analysis.compare("length", []) == [] and analysis.summary("length", []) == {}
+    findings = analysis.compare(STUDY, MADE_UP)
+    with pytest.raises(ValueError, match=f"the records lack runs that the finding '{re.escape(findings[0].name)}' rests on"):
+        analysis.paired(STUDY, [], findings)
+    assert set(map(len, analysis.across(STUDY, [{**r, "metrics": {"test_loss": 1.0}} for r in MADE_UP], "test").values())) == {0}
 
 
 def test_accuracies_read_like_losses(folders):

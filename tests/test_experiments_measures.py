@@ -183,6 +183,36 @@ def test_the_default_measures_what_it_always_did():
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"measure_options": (("extension", "longer"),)}, "extension must be one of .* got 'longer' and 'rope'"),
+        ({"measure_options": (("extension", "yarn"),), "position": "sinusoidal"}, "extension must be .* got 'yarn' and 'sinusoidal'"),
+    ],
+)
+def test_a_reading_that_cannot_be_made_is_refused_before_training(changes, message):
+    with pytest.raises(ValueError, match=message):
+        decoder(measure="lengths", **changes)
+
+
+def test_tuning_keeps_the_options_of_the_method_and_an_extension_refuses_to_drop_them():
+    run = Run(decoder(position_options=(("base", 50.0),), measure="lengths"))
+    assert measures._extended(run, None, 4, length=16).config.position_options == (("base", 50.0),)
+    with pytest.raises(ValueError, match="position_options must be empty .* 'yarn'"):
+        measures._extended(run, "yarn", 4)
+
+
+def test_windows_longer_than_the_text_are_refused():
+    for length, step, message in ((9, 4, "length must be below the 9 tokens that are read, got 9"), (4, 0, "step must be a positive integer, got 0")):
+        with pytest.raises(ValueError, match=message):
+            token_losses(None, torch.zeros(9, dtype=torch.long), length, step)
+
+
+def test_at_least_one_round_is_timed():
+    with pytest.raises(ValueError, match="repeats must be a positive integer, got 0"):
+        measures.cost(Run(decoder("which_more", "none", length=8)), repeats=0)
+
+
 def test_a_measure_that_is_unknown_or_not_finite_is_refused(monkeypatch):
     with pytest.raises(ValueError, match="measure must be one of 'held_out', 'lengths', 'multiples', 'cost', got 'speed'"):
         decoder(measure="speed")

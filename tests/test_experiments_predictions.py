@@ -74,3 +74,12 @@ def test_sizes_are_corrected_for_their_number():
     alone = judge(findings, by_seed, [Prediction(1, "", "", (Smaller("a", "b"),))])
     among = judge(findings, by_seed, [Prediction(1, "", "", (Smaller("a", "b"), *(Smaller("a", f"other{i}") for i in range(9))))])
     assert alone[0].results[0][2] == "confirmed" and among[0].results[0][2] == "undecided"
+
+
+def test_a_size_without_a_common_seed_was_not_run_and_lost_differences_are_named():
+    findings, by_seed = found(a=DATA[1]["little"].values(), b=DATA[1]["down"].values())
+    prediction = Prediction(1, "", "", (Smaller("a", "b"),))
+    apart = {"a": by_seed["a"], "b": {seed + 50: value for seed, value in by_seed["b"].items()}}
+    assert judge(findings, apart, [prediction])[0].verdict == "not run"
+    with pytest.raises(ValueError, match="differences_by_seed must have every finding, got none for 'b'"):
+        judge(findings, {"a": by_seed["a"]}, [prediction])

@@ -199,5 +199,19 @@ def test_the_bar_on_a_terminal_tells_the_time_that_is_left(tmp_path):
 def test_bad_arguments_are_refused(tmp_path):
     with pytest.raises(ValueError, match="workers must be a positive integer, got 0"):
         run_study(study(), tmp_path, workers=0)
+    for bad in ("2", 1.5):
+        with pytest.raises(ValueError, match=f"workers must be a positive integer, got {bad!r}"):
+            run_study(study(), tmp_path, workers=bad)
+    for bad in (0, -1, "3"):
+        with pytest.raises(ValueError, match=f"seeds must be a positive integer, got {bad!r}"):
+            run_study(study(), tmp_path, seeds=bad)
     with pytest.raises(ValueError, match="no cell of 'tiny' has 'nobody' in its name. Its sections: position, rate"):
         run_study(study(), tmp_path, only=["nobody"])
+    assert study().select("rate") == study().select(["rate"]) and len(study().select("rate")) == 2  # one text is not its letters
+
+
+def test_a_file_in_the_place_of_a_folder_is_named(tmp_path):
+    (tmp_path / "notes").write_text("")
+    for call in (run_study, load_records):
+        with pytest.raises(RecordError, match="notes is a file, and records lie in a folder"):
+            call(study(), tmp_path / "notes")

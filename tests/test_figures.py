@@ -251,6 +251,33 @@ def test_panels_share_axes_colours_and_one_legend():
     assert "right" in right.get_xlabel()
 
 
+def test_only_the_curves_with_a_spread_get_a_band():
+    figure = figures.panels(X, {"left": {"a": X, "b": X**2}, "right": {"b": X}}, xlabel="x", ylabel="value", spread={"left": {"a": (X - 1, X + 1)}})
+    assert [len(axis.collections) for axis in figure.axes] == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("draw", "name"),
+    [
+        (lambda: figures.panels(X, {}, xlabel="x", ylabel="y"), "curves"),
+        (lambda: figures.intervals({}, xlabel="x"), "estimates"),
+        (lambda: figures.dots({}, xlabel="x"), "rows"),
+        (lambda: figures.trajectories({}, every=1), "paths"),
+        (lambda: figures.clocks([], [1.0]), "positions"),
+        (lambda: figures.clocks([1], []), "inv_freq"),
+    ],
+)
+def test_nothing_to_draw_is_said(draw, name):
+    with pytest.raises(ValueError, match=f"{name} must have at least one entry"):
+        draw()
+
+
+def test_rows_of_dots_have_the_same_series():
+    for rows in ({"a": {"u": 1}, "b": {"v": 2}}, {"a": {}}):
+        with pytest.raises(ValueError, match="rows must have the same series each"):
+            figures.dots(rows, xlabel="x")
+
+
 def test_intervals_draw_mean_low_and_high_from_the_top():
     figure = figures.intervals({"one": (0.1, -0.1, 0.4), "two": (-0.2, -0.3, -0.1)}, xlabel="difference", level=0.0, margin=0.05)
     axis = figure.axes[0]

@@ -102,11 +102,12 @@ def test_angles_are_exact_far_out(extension):
 
 @pytest.mark.parametrize(("dtype", "ulp"), [(torch.float32, 2.0**-23), (torch.bfloat16, 2.0**-7), (torch.float16, 2.0**-10)])
 @pytest.mark.parametrize("layout", ["interleaved", "half"])
-def test_low_precision_inputs_are_turned_by_exact_angles_and_rounded_once(dtype, ulp, layout):
+@pytest.mark.parametrize("extension", EXTENSIONS, ids=repr)
+def test_low_precision_inputs_are_turned_by_exact_angles_and_rounded_once(dtype, ulp, layout, extension):
     q, k = pair_of(4, 8, 32, dtype)
     positions = torch.arange(8) * 149_001
-    got = Rotary(32, layout=layout).rotate(q, k, positions, positions)
-    exact = Rotary(32, layout=layout).rotate(q.double(), k.double(), positions, positions)
+    got = Rotary(32, layout=layout, extension=extension).rotate(q, k, positions, positions)
+    exact = Rotary(32, layout=layout, extension=extension).rotate(q.double(), k.double(), positions, positions)
     for a, b in zip(got, exact, strict=True):
         assert ((a.double() - b).abs() <= 0.51 * ulp * b.abs().clamp(min=1) + 2.0**-22 * 4).all()
 

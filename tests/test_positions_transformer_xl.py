@@ -4,6 +4,8 @@ import math
 
 import pytest
 import torch
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from sinpe import TransformerXLRelative
 
@@ -30,10 +32,14 @@ def code(distance):
     return torch.tensor([math.sin(a) for a in angles] + [math.cos(a) for a in angles], dtype=torch.float64)
 
 
-@pytest.mark.parametrize(
-    ("queries", "keys"),
-    [([0, 1, 2], [0, 1, 2]), ([4, 5], [0, 1, 2, 3, 4, 5]), ([0, 3, 4], [9, 2]), ([7], [7]), ([5, 6, 7], [5, 6, 9])],
-)
+PLACES = st.lists(st.integers(-30, 30), min_size=1, max_size=5)
+
+
+@settings(deadline=None, max_examples=20)
+@given(PLACES, PLACES)
+@example([0, 1, 2], [0, 1, 2])
+@example([4, 5], [0, 1, 2, 3, 4, 5])
+@example([5, 6, 7], [5, 6, 9])
 def test_equals_the_four_terms(queries, keys):
     xl, (q, k) = method(), tensors(len(queries), len(keys))
     bias = xl.score_bias(q, k, torch.tensor(queries), torch.tensor(keys))

@@ -4,6 +4,8 @@ import math
 
 import pytest
 import torch
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from sinpe import Rotary, XPos
 
@@ -13,10 +15,12 @@ def pair_of(length, head_dim, dtype=torch.float64):
     return tuple(torch.randn(2, 3, length, head_dim, generator=generator, dtype=torch.float64).to(dtype) for _ in range(2))
 
 
-def test_scores_equal_a_literal_loop():
+@settings(deadline=None, max_examples=20)
+@given(st.integers(1, 5).map(lambda n: 2 * n), st.sampled_from([7.0, 100.0]), st.lists(st.integers(-12, 12), min_size=1, max_size=4))
+@example(8, 7.0, [0, 3, 4, 11])
+def test_scores_equal_a_literal_loop(head_dim, scale_base, positions):
     """Sum over pairs of ζ_i^((q − k) / scale_base) times the rotated product of the pair."""
-    head_dim, scale_base, positions = 8, 7.0, [0, 3, 4, 11]
-    q, k = pair_of(4, head_dim)
+    q, k = pair_of(len(positions), head_dim)
     a, b = XPos(head_dim, scale_base=scale_base).rotate(q, k, torch.tensor(positions), torch.tensor(positions))
     scores = a @ b.mT
     for i, qp in enumerate(positions):

@@ -179,3 +179,24 @@ def test_bad_input_is_refused_by_name():
         NextToken(english()).batch("test", 1, 10_000_000, generator())
     with pytest.raises(ValueError, match="length must be below .* got 10000000"):
         NextToken(english()).held_out("test", 10_000_000)
+
+
+@pytest.mark.parametrize("name", ["next_character", "which_first", "which_more", "copy", "reverse", "previous", "marker_position", "induction"])
+def test_bad_sizes_and_splits_are_refused_by_name(name):
+    task = build_task(name)
+    for bad in (0, -1, 2.0, "2", True):
+        with pytest.raises(ValueError, match=f"batch_size must be a positive integer, got {bad!r}"):
+            task.batch("train", bad, 16, generator())
+        with pytest.raises(ValueError, match=f"length must be a positive integer, got {bad!r}"):
+            task.batch("train", 2, bad, generator())
+        with pytest.raises(ValueError, match=f"sequences must be a positive integer, got {bad!r}"):
+            task.held_out("test", 16, bad)
+    with pytest.raises(ValueError, match="split must be one of .* got 'exam'"):
+        task.held_out("exam", 16)
+
+
+@pytest.mark.parametrize("make", [WhichFirst, WhichMore, Copy, Reverse, Previous, MarkerPosition, Induction])
+def test_a_task_needs_at_least_one_symbol(make):
+    for bad in (0, -1, 2.5):
+        with pytest.raises(ValueError, match=f"(fillers|reach|kinds) must be a positive integer, got {bad}"):
+            make(bad)

@@ -129,6 +129,9 @@ def test_positions_are_built_from_names():
         ({"seed": True}, "seed .* True"),
         ({"task": "sort"}, "task .* 'sort'"),
         ({"task": "next_character"}, "vocab_size"),
+        ({"measure_options": (("repeats", 3),)}, "measure_options .*repeats.* do not suit 'held_out'"),
+        ({"measure_options": 5}, "measure_options 5 do not suit 'held_out'"),
+        ({"measure": "lengths"}, "measure 'lengths' reads text, which task .* has none of"),
     ],
 )
 def test_bad_configs_are_refused(changes, message):

@@ -75,7 +75,7 @@ def _array(value):
     """`value` as float64 (tensors included), or None where it is not numbers."""
     try:
         return np.asarray(value.detach().double().cpu() if hasattr(value, "detach") else value, float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
 
 

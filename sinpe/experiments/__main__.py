@@ -132,7 +132,7 @@ def _parser():
 
 
 def _positive(text):
-    value = int(text)
+    value = int(text) if text.isdecimal() else 0
     if value < 1:
         raise argparse.ArgumentTypeError(f"must be a positive integer, got {text}")
     return value

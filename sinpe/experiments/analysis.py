@@ -1,4 +1,7 @@
-"""From records to what the study says: cells with their spread, and the planned comparisons with verdicts."""
+"""From records to what the study says: cells with their spread, and the planned comparisons with verdicts.
+
+study: a name or a Study, as in `load_records`.
+"""
 
 from dataclasses import dataclass
 from statistics import fmean
@@ -6,6 +9,7 @@ from statistics import fmean
 from sinpe.experiments.measures import METHODS, places
 from sinpe.experiments.records import identity
 from sinpe.experiments.statistics import Difference, differences, estimate, steps_to_reach
+from sinpe.experiments.studies import get_study
 
 
 @dataclass(frozen=True)
@@ -30,7 +34,7 @@ class Finding:
 
 def by_cell(study, records):
     """Records of each cell -> {cell: {seed: record}}; cells without records are there too, empty."""
-    found = {}
+    study, found = get_study(study), {}
     for record in records:
         found.setdefault(identity(record["config"]), {})[record["seed"]] = record
     return {cell: found.get(identity(cell.config), {}) for cell in study.cells}
@@ -46,6 +50,7 @@ def compare(study, records):
 
     There is none where one of the sides lacks the metric: a learned table has no loss beyond its last row. On a side of several cells, the one with the lowest mean validation loss is chosen, and only then its test loss is read.
     """
+    study = get_study(study)
     cells, pairs = by_cell(study, records), {}
     for comparison in study.comparisons:
         sides = [_best(side, cells) for side in (comparison.these, comparison.those)]
@@ -64,6 +69,9 @@ def compare(study, records):
 def paired(study, records, findings):
     """The differences behind findings, seed by seed -> {name of the comparison: {seed: difference}}."""
     cells = {cell.name: found for cell, found in by_cell(study, records).items()}
+    lost = next((f.name for f in findings if not all(set(f.seeds) <= set(cells.get(side, {})) for side in (f.these, f.those))), None)
+    if lost is not None:
+        raise ValueError(f"the records lack runs that the finding {lost!r} rests on")
     return {f.name: {s: cells[f.these][s]["metrics"][f.metric] - cells[f.those][s]["metrics"][f.metric] for s in f.seeds} for f in findings}
 
 
@@ -101,6 +109,7 @@ def differences_from(study, records, reference, quantity):
 
     For a loss, "lower" says: better than the reference. Raises ValueError if nothing is compared with that cell.
     """
+    study = get_study(study)
     cells = {cell.name: cell for cell in study.cells}
     planned = [c for c in study.comparisons if c.metric.rpartition("_")[0] == quantity and [cell.name for cell in c.those] == [reference]]
     if not planned:
@@ -126,8 +135,12 @@ def costs(study, records, quantity):
     """What methods cost as multiples of what no position costs -> {cell: {method: Estimate}}.
 
     quantity: "parameters" | "training_seconds" | "inference_seconds" | "training_mb" | "inference_mb". Each record is one ratio, of two numbers that were
-    measured in the same process.
+    measured in the same process. Raises ValueError for a quantity that the records do not have for every method.
     """
+    other = next((record["metrics"] for record in records if not isinstance(record["metrics"].get(quantity), dict)), None)
+    if other is not None:
+        there = ", ".join(repr(name) for name, value in other.items() if isinstance(value, dict)) or "none"
+        raise ValueError(f"quantity must be one that is measured for every method, here {there}, got {quantity!r}")
     ratios = {cell: [_ratios(record["metrics"][quantity]) for record in found.values()] for cell, found in by_cell(study, records).items() if found}
     return {cell: {method: estimate([row[method] for row in rows]) for method in rows[0]} for cell, rows in ratios.items()}
 
@@ -138,7 +151,8 @@ def _ratios(values):
 
 def _sizes(records, quantity):
     """The lengths at which any record has the quantity."""
-    return sorted({_size(name) for record in records for name in record["metrics"] if name.rpartition("_")[0] == quantity})
+    names = {name for record in records for name in record["metrics"]}
+    return sorted(_size(name) for name in names if name.rpartition("_")[0] == quantity and name.rpartition("_")[2].isdecimal())
 
 
 def _size(metric_name):

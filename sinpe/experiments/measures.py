@@ -4,6 +4,7 @@ Losses and accuracies are rounded to five decimals, so that a record stays small
 table has no rows beyond its last one, so it has no loss there.
 """
 
+import inspect
 import statistics
 import time
 from dataclasses import fields, replace
@@ -13,6 +14,8 @@ from torch.nn import functional as F
 
 from sinpe.experiments import EXTENSIONS, build_position, machine
 from sinpe.positions import LearnedEncoding
+from sinpe.positions.base import check_size
+from sinpe.tasks import build_task
 
 METHODS = ("none", "sinusoidal", "learned", "shaw", "transformer-xl", "t5", "rope", "xpos", "alibi")
 LENGTHS = (1, 2, 4, 8, 16)  # times the training length: where text is read
@@ -71,6 +74,7 @@ def cost(run, repeats=REPEATS):
     parameters: of the model. training_seconds, inference_seconds: median over `repeats` rounds of one step (forward, backward, update) and one
     forward pass. training_mb, inference_mb: the most that tensors take at a time, in MB, beyond those of the model and its optimizer.
     """
+    check_size("repeats", repeats)
     runs = {method: type(run)(replace(run.config, position=method)) for method in METHODS}
     data = run.held_out("test", run.config.batch_size)[0]
     work = {name: {method: make(other, data) for method, other in runs.items()} for name, make in (("training", _step), ("inference", _forward))}
@@ -92,10 +96,28 @@ def cost(run, repeats=REPEATS):
 MEASURES = {"held_out": held_out, "lengths": lengths, "multiples": multiples, "cost": cost}
 
 
+def check(config):
+    """ValueError unless the measure of a RunConfig exists, takes its options and suits its task and its method: said before a model is trained."""
+    if config.measure not in MEASURES:
+        raise ValueError(f"measure must be one of {', '.join(map(repr, MEASURES))}, got {config.measure!r}")
+    try:
+        options = inspect.signature(MEASURES[config.measure]).bind(None, **dict(config.measure_options)).arguments
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"measure_options {config.measure_options!r} do not suit {config.measure!r}: {error}") from None
+    if config.measure == "lengths":
+        task, extension = build_task(config.task), options.get("extension")
+        if not hasattr(task, "corpus"):
+            raise ValueError(f"measure 'lengths' reads text, which task {config.task!r} has none of")
+        if extension is not None and (extension not in EXTENSIONS or config.position not in ("rope", extension)):
+            raise ValueError(f"extension must be one of {', '.join(map(repr, EXTENSIONS))} and the position 'rope', got {extension!r} and {config.position!r}")
+
+
 @torch.no_grad()
 def token_losses(model, ids, length, step):
     """Loss in nats of each next token, in windows of `length` that start every `step` tokens. ids: (tokens,). Returns float32 (windows, length)."""
-    starts = torch.arange(0, len(ids) - length, step, device=ids.device)
+    if check_size("length", length) >= len(ids):
+        raise ValueError(f"length must be below the {len(ids)} tokens that are read, got {length}")
+    starts = torch.arange(0, len(ids) - length, check_size("step", step), device=ids.device)
     windows = ids[starts[:, None] + torch.arange(length + 1, device=ids.device)]
     parts = windows.split(max(1, TOGETHER // length))
     return torch.cat([F.cross_entropy(model(part[:, :-1]).float().transpose(1, 2), part[:, 1:], reduction="none") for part in parts])
@@ -110,8 +132,10 @@ def _extended(run, extension, factor, **changes):
     """The same weights under a rotation with an extension; `run` itself where nothing changes."""
     if extension is None and not changes:
         return run
-    options = ()
+    options = run.config.position_options
     if extension is not None:
+        if options:
+            raise ValueError(f"position_options must be empty where an extension is put in, got {options} and {extension!r}")
         asked = {"factor": float(factor), "original_max_len": run.config.length}
         options = tuple((field.name, asked[field.name]) for field in fields(EXTENSIONS[extension]) if field.name in asked)
     other = type(run)(replace(run.config, position=extension or run.config.position, position_options=options, **changes), run.device)

@@ -156,14 +156,18 @@ def judge(findings, differences_by_seed, predictions=PREDICTIONS):
     """Hold predictions against the outcome of a study -> list of Judgement, in the same order.
 
     findings: as from `analysis.compare`. differences_by_seed: as from `analysis.paired`.
+    A test whose comparison is not among the findings, or whose two sides share no seed, is "not run".
     A `Smaller` is tested on |mean| with the sign that each difference has in the mean, seed by seed, corrected by Holm within its prediction.
     """
     found = {finding.name: finding for finding in findings}
+    lost = [name for name in found if name not in differences_by_seed]
+    if lost:
+        raise ValueError(f"differences_by_seed must have every finding, got none for {lost[0]!r}")
     return [Judgement(prediction, tuple(_results(prediction.tests, found, differences_by_seed))) for prediction in predictions]
 
 
 def _results(tests, found, by_seed):
-    sizes = [test for test in tests if isinstance(test, Smaller) and test.small in found and test.large in found]
+    sizes = [t for t in tests if isinstance(t, Smaller) and t.small in found and t.large in found and not set(by_seed[t.small]).isdisjoint(by_seed[t.large])]
     compared = dict(zip(sizes, differences([_excess(by_seed[t.small], by_seed[t.large]) for t in sizes], margin=0.0), strict=True)) if sizes else {}
     for test in tests:
         if test in compared:

@@ -30,6 +30,7 @@ def load_records(study, folder=None):
     study = get_study(study)
     folder = folder_of(study, folder)
     order = {identity(cell.config): place for place, cell in reversed(list(enumerate(study.cells)))}
+    _no_file(folder)
     paths = sorted(path for path in folder.glob("*") if not path.name.startswith(".")) if folder.is_dir() else []
     records = sorted((_read(path, study, order) for path in paths), key=lambda record: (order[identity(record["config"])], record["seed"]))
     _one_text(folder, records)
@@ -60,6 +61,7 @@ def locked(folder):
     Raises RecordError naming the process at work if there is one.
     """
     folder = Path(folder)
+    _no_file(folder)
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / ".lock").open("a+", encoding="utf-8") as stream:
         try:
@@ -78,6 +80,12 @@ def locked(folder):
 def folder_of(study, folder=None):
     """Where the records of a study lie."""
     return Path(folder) if folder is not None else RESULTS / study.name
+
+
+def _no_file(folder):
+    """RecordError if something that is no folder stands in its place."""
+    if folder.exists() and not folder.is_dir():
+        raise RecordError(f"{folder} is a file, and records lie in a folder")
 
 
 def identity(config):

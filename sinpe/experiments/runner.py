@@ -17,6 +17,7 @@ from tqdm import tqdm
 from sinpe.experiments import records
 from sinpe.experiments.studies import get_study
 from sinpe.experiments.study import core_seconds
+from sinpe.positions.base import check_size
 from sinpe.tasks import build_task
 from sinpe.training import train
 
@@ -32,7 +33,7 @@ class Failed(RuntimeError):
 def run_study(study, folder=None, *, seeds=None, only=(), workers=None, scheduler=None):
     """Run what is missing of a study and write its records. Returns how many runs were made.
 
-    study, folder: as in `load_records`. seeds: how many a cell instead of the planned number. only: parts of the names of cells.
+    study, folder: as in `load_records`. seeds: how many a cell instead of the planned number. only: parts of the names of cells, or one.
     workers: processes on this machine, one thread each; None for one a core, or for one in all where runs are timed. scheduler: address of a Dask scheduler, whose workers run instead.
     Interrupted or killed, it is run again in the same way and goes on. Shows a progress bar on a terminal.
     Raises RecordError for a damaged folder or one in use, Failed at the end naming the runs that could not be made.
@@ -65,8 +66,8 @@ def execute(configs, workers=None, scheduler=None):
     """Yield (config, record or None, None or what went wrong) for each configuration, as they finish."""
     if not configs:
         return
-    if workers is not None and workers < 1:
-        raise ValueError(f"workers must be a positive integer, got {workers}")
+    if workers is not None:
+        check_size("workers", workers)
     try:
         from joblib import Parallel, delayed, parallel_config
     except ImportError:

@@ -5,6 +5,7 @@ from functools import cached_property, lru_cache
 from itertools import groupby
 
 from sinpe.experiments.measures import BLOCKS, LENGTHS, METHODS, MULTIPLES, REPEATS, SEQUENCES
+from sinpe.positions.base import check_size
 from sinpe.tasks import build_task
 from sinpe.training import RunConfig
 
@@ -71,7 +72,8 @@ class Study:
         return list(dict.fromkeys([*compared, *self.uncompared]))
 
     def select(self, only=()):
-        """Cells whose name contains one of these texts; all cells without any. Raises ValueError if there is none."""
+        """Cells whose name contains one of these texts, or the one text; all cells without any. Raises ValueError if there is none."""
+        only = (only,) if isinstance(only, str) else only
         chosen = [cell for cell in self.cells if not only or any(text in cell.name for text in only)]
         if not chosen:
             sections = ", ".join(dict.fromkeys(cell.section for cell in self.cells))
@@ -80,6 +82,8 @@ class Study:
 
     def runs(self, seeds=None, only=()):
         """Every run once: by section, and in a section seed by seed, so that cells to be compared grow together."""
+        if seeds is not None:
+            check_size("seeds", seeds)
         ordered = []
         for _, section in groupby(self.select(only), key=lambda cell: cell.section):
             columns = [cell.runs(seeds) for cell in section]

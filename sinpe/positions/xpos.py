@@ -24,6 +24,8 @@ class XPos(Rotary):
 
     def rotate(self, q, k, q_positions, k_positions):
         """q, k: (batch, heads, q_len | k_len, head_dim) -> both in the same shape, dtype and device."""
+        if k.shape[2] == 0:  # no keys, no middle of them, and no scores to damp
+            return super().rotate(q, k, q_positions, k_positions)
         wide = torch.float64 if q.dtype == torch.float64 else torch.float32
         turned = super().rotate(q.to(wide), k.to(wide), q_positions, k_positions)
         centre = (k_positions.amin(-1, keepdim=True) + k_positions.amax(-1, keepdim=True)).to(self.log_decay.dtype) / 2
