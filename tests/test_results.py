@@ -1,6 +1,7 @@
 """The recorded scaling study: whole, small, and its statistics recomputed from the raw files by code that shares nothing with the package's."""
 
 import json
+import math
 import os
 from collections import defaultdict
 from pathlib import Path
@@ -71,16 +72,40 @@ def select(raw, **wanted):
 
 
 def sides(raw, name):
-    """Both sides of a comparison of the factor, found from its name alone."""
-    std = {"d^-1/2": None, "1": 1.0, "0.02": 0.02}[name.split("std ")[1].split(",")[0]]
-    wanted = {"init_std": std, "tied": "untied" not in name, "norm": "pre" if "pre-norm" in name else "post"}
+    """Both sides of a comparison, found from its name alone."""
+    if "best rate" in name:
+        return tuple(best_rate(raw, int(name.split(": d ")[1].split(",")[0]), scale) for scale in (None, 1.0))
+    wanted = {"norm": "pre" if "pre-norm" in name else "post", "tied": "untied" not in name}
+    if "std " in name:
+        wanted["init_std"] = {"d^-1/2": None, "1": 1.0, "0.02": 0.02}[name.split("std ")[1].split(",")[0]]
     if "words" in name:
         wanted["task"] = "next_word"
     if "four times" in name:
         wanted["steps"] = 1600
     if "which" in name:
-        wanted |= {"task": name.split(": ")[1].split(",")[0], "steps": 200, "learning_rate": 1e-3, "causal": False}
+        wanted |= {"task": "which_first" if "which_first" in name else "which_more", "steps": 200, "learning_rate": 1e-3, "causal": False}
+    if name.startswith("PE shrunk"):
+        shrunk = select(raw, **wanted, scale=1.0, options={"amplitude": 1 / math.sqrt(128)})
+        return shrunk, select(raw, **wanted, scale=None if "factor on" in name else 1.0)
+    if name.startswith("base"):
+        return select(raw, **wanted, options={"base": float(name.split()[1])}), select(raw, **wanted)
+    if name.startswith("sinusoidal"):
+        wanted["scale"] = 1.0 if "factor off" in name else None
+        return select(raw, **wanted), select(raw, **wanted, position="none" if "no position" in name else "learned")
+    for position, words in (("none", "no position"), ("learned", "learned positions")):
+        if words in name:
+            wanted["position"] = position
     return select(raw, **wanted, scale=None), select(raw, **wanted, scale=1.0)
+
+
+def best_rate(raw, d, scale):
+    """The runs at the rate with the lowest mean validation loss."""
+    rates = defaultdict(dict)
+    for row in rows_like(raw, whatever=["learning_rate"], d_model=d, scale=scale):
+        rates[row["learning_rate"]][row["seed"]] = row
+    assert len(rates) == 3
+    common = set.intersection(*map(set, rates.values()))
+    return min(rates.values(), key=lambda runs: np.mean([runs[seed]["validation_loss"] for seed in common]))
 
 
 def holm(p):
@@ -104,8 +129,8 @@ def steps_to(curve, loss):
     return np.interp(-loss, [-values[first - 1], -values[first]], [steps[first - 1], steps[first]])
 
 
-@pytest.mark.parametrize("question", ["init", "word", "longer"])
-def test_comparisons_of_the_factor_are_recomputed(raw, found, question):
+@pytest.mark.parametrize("question", ["init", "control", "width", "word", "order", "base", "longer"])
+def test_every_comparison_is_recomputed(raw, found, question):
     chosen = [finding for finding in found[2].values() if finding.question == question]
     data = [sides(raw, finding.name) for finding in chosen]
     samples = [by_seed(*pair) for pair in data]
@@ -123,37 +148,29 @@ def test_comparisons_of_the_factor_are_recomputed(raw, found, question):
             assert np.isclose(steps, np.mean([steps_to(side[seed]["curve"], target) for seed in finding.seeds]))
 
 
-@pytest.mark.parametrize("d", [64, 128, 256, 512])
-def test_the_best_rate_is_chosen_on_validation_and_read_on_test(raw, found, d):
-    finding = found[2][f"factor on - off: d {d}, best rate"]
-    best = []
-    for scale in (None, 1.0):
-        rates = defaultdict(dict)
-        for row in rows_like(raw, whatever=["learning_rate"], d_model=d, scale=scale):
-            rates[row["learning_rate"]][row["seed"]] = row
-        assert len(rates) == 3
-        common = set.intersection(*map(set, rates.values()))
-        best.append(min(rates.values(), key=lambda runs: np.mean([runs[seed]["validation_loss"] for seed in common])))
-    x = by_seed(*best)
-    assert np.isclose(finding.difference.plain.mean, x.mean()) and finding.difference.plain.n == len(x)
-
-
-def test_sizes_of_gaps_are_recomputed(raw, found):
-    """Every `Smaller` of prediction 3, straight from the files."""
+@pytest.mark.parametrize("number", range(1, len(predictions.PREDICTIONS) + 1))
+def test_every_prediction_is_judged_anew(raw, found, number):
+    """From the files: each outcome from its comparison, each size from the two that it compares."""
     study, loaded, findings = found
-    judged = predictions.judge(findings.values(), analysis.paired(study, loaded, findings.values()))[2]
-    tests = [(test, shown, outcome) for test, shown, outcome in judged.results if isinstance(test, predictions.Smaller)]
+    judgement = predictions.judge(findings.values(), analysis.paired(study, loaded, findings.values()))[number - 1]
+    sizes = [(test, shown, outcome) for test, shown, outcome in judgement.results if isinstance(test, predictions.Smaller)]
     samples = []
-    for test, _, _ in tests:
+    for test, _, _ in sizes:
         small, large = (
-            {seed: a[seed]["test_loss"] - b[seed]["test_loss"] for seed in sorted(set(a) & set(b))} for a, b in (sides(raw, test.small), sides(raw, test.large))
+            {seed: a[seed]["test_loss"] - b[seed]["test_loss"] for seed in set(a) & set(b)} for a, b in (sides(raw, test.small), sides(raw, test.large))
         )
-        seeds = sorted(set(small) & set(large))
         signs = [np.sign(np.mean(list(side.values()))) for side in (small, large)]
-        samples.append(np.array([signs[0] * small[seed] - signs[1] * large[seed] for seed in seeds]))
-    for (_, shown, outcome), x, p in zip(tests, samples, holm([stats.ttest_1samp(x, 0).pvalue for x in samples]), strict=True):
+        samples.append(np.array([signs[0] * small[seed] - signs[1] * large[seed] for seed in sorted(set(small) & set(large))]))
+    for (_, shown, outcome), x, p in zip(sizes, samples, holm([stats.ttest_1samp(x, 0).pvalue for x in samples]), strict=True):
         assert float(shown.split()[0]) == pytest.approx(x.mean(), abs=6e-4)
         assert outcome == ("undecided" if p > 0.05 else "confirmed" if x.mean() < 0 else "refuted")
+    for test, _, outcome in judgement.results:
+        if isinstance(test, predictions.Outcome):
+            verdict = findings[test.comparison].difference.verdict
+            assert outcome == ("confirmed" if verdict == test.expected else "undecided" if verdict == "undecided" else "refuted")
+    outcomes = [outcome for _, _, outcome in judgement.results]
+    expected = "confirmed" if set(outcomes) == {"confirmed"} else "mixed" if "confirmed" in outcomes else "refuted" if "refuted" in outcomes else "undecided"
+    assert judgement.verdict == expected
 
 
 def test_one_short_record_is_made_again():
