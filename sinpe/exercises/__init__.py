@@ -8,6 +8,7 @@ from sinpe.exercises.derivation import check_base_for, check_column_exponent, ch
 from sinpe.exercises.experiment import check_choose_then_test, check_holm, check_paired_interval, check_verdict  # noqa: F401
 from sinpe.exercises.guarantees import check_narrow_head, check_offset_share, check_shift_matrix, check_similarity, check_worst_offset  # noqa: F401
 from sinpe.exercises.learned import check_p_value, check_position_ids, check_row_counts, check_stretched_table, check_table_size  # noqa: F401
+from sinpe.exercises.longer import check_base_for_pair, check_by_parts, check_dynamic_step, check_sharpening  # noqa: F401
 from sinpe.exercises.order import check_causal_attention, check_counting_head, check_gap, check_symmetries, check_twin  # noqa: F401
 from sinpe.exercises.relative import check_bucket, check_four_terms, check_relative_shift, check_shaw_rows  # noqa: F401
 from sinpe.exercises.rotary import check_cached_step, check_full_turns, check_half_rows, check_key_for, check_rotation  # noqa: F401
