@@ -123,6 +123,9 @@ def _tied(tied):
     return "tied" if tied else "untied"
 
 
+LOUD = {"learned": (("init_std", math.sqrt(0.5)),)}  # as loud as sinusoids: beside tokens that the factor makes loud, its default of 0.02 is not heard
+
+
 @lru_cache(maxsize=1)
 def length():
     """Trained at 64 characters and read at up to 1024: which position method still works, and what do the extensions of rotary mend?"""
@@ -167,7 +170,8 @@ def _reading(position, **measured):
     """A decoder on English text, read at many lengths."""
     model = _model("next_character", "on", 128, None, "pre", causal=True)
     options = {"task": "next_character", "length": 64, "batch_size": 8, "steps": 500, "learning_rate": 2e-3, "warmup": 50}
-    return RunConfig(model, position, **options, evaluations=4, evaluation_sequences=64, measure="lengths", measure_options=tuple(sorted(measured.items())))
+    options |= {"evaluations": 4, "evaluation_sequences": 64, "measure": "lengths", "measure_options": tuple(sorted(measured.items()))}
+    return RunConfig(model, position, LOUD.get(position, ()), **options)
 
 
 @lru_cache(maxsize=1)
@@ -190,7 +194,7 @@ def _asking(task, position):
     """A decoder on a synthetic task."""
     model = _model(task, "on", 64, None, "pre", causal=True)
     options = {"length": 16, "batch_size": 32, "steps": TASKS[task], "learning_rate": 2e-3, "warmup": TASKS[task] // 10}
-    return RunConfig(model, position, task=task, **options, evaluations=1, evaluation_sequences=256, measure="multiples")
+    return RunConfig(model, position, LOUD.get(position, ()), task=task, **options, evaluations=1, evaluation_sequences=256, measure="multiples")
 
 
 @lru_cache(maxsize=1)
