@@ -189,26 +189,34 @@ def lines(x, series, *, xlabel, ylabel, xscale="linear", yscale="linear", level=
 
 
 @mpl.rc_context(STYLE)
-def panels(x, curves, *, xlabel, ylabel, spread=None, xscale="linear", yscale="linear", level=None, width=5.6, height=2.6):
+def panels(x, curves, *, xlabel, ylabel, spread=None, xscale="linear", yscale="linear", level=None, ylim=None, markers=False, width=5.6, height=2.6):
     """Curves in panels side by side with common axes: curves {panel: {name: shape (n,)}}, spread {panel: {name: (low, high)}} for those that have one. The panel's name stands below it.
 
-    A name has the same colour and dash in every panel, and stands in one legend above them.
+    A name has the same colour and dash in every panel, and stands in one legend above them. If no name occurs twice, each panel has its own.
     """
     _not_empty("curves", curves)
     figure, axes = new(width, height, 1, len(curves), sharex=True, sharey=True, squeeze=False)
-    order = list(dict.fromkeys(name for series in curves.values() for name in series))
+    names = [name for series in curves.values() for name in series]
+    order = list(dict.fromkeys(names))
+    apart = len(curves) > 1 and len(order) == len(names)
     for axis, (panel, series) in zip(axes[0], curves.items(), strict=True):
-        for name, y in series.items():
-            look = {"color": COLOURS[order.index(name) % len(COLOURS)], "linestyle": DASHES[order.index(name) % len(DASHES)]}
-            axis.plot(x, y, label=name, **look)
+        for number, (name, y) in enumerate(series.items()):
+            number = number if apart else order.index(name)
+            look = {"color": COLOURS[number % len(COLOURS)], "linestyle": DASHES[number % len(DASHES)]}
+            axis.plot(x, y, label=name, marker="osD^vPX"[number % 7] if markers else None, markersize=4, **look)
             if spread and name in spread.get(panel, {}):
                 axis.fill_between(x, *spread[panel][name], alpha=0.18, color=look["color"], linewidth=0)
         if level is not None:
             axis.axhline(level, color="#777777", linewidth=0.8, linestyle="-", zorder=0)
         axis.set(xlabel=f"{xlabel}\n{panel}", xscale=xscale, yscale=yscale)
+        if ylim:
+            axis.set_ylim(ylim)
+        if apart:
+            axis.legend(fontsize=8)
     axes[0, 0].set_ylabel(ylabel)
-    handles = {label: handle for axis in axes[0] for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)}
-    figure.legend(handles.values(), handles, loc="outside upper center", ncols=min(4, len(handles)))
+    if not apart:
+        handles = {label: handle for axis in axes[0] for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)}
+        figure.legend(handles.values(), handles, loc="outside upper center", ncols=min(4, len(handles)))
     return figure
 
 

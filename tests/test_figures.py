@@ -251,6 +251,12 @@ def test_panels_share_axes_colours_and_one_legend():
     assert "right" in right.get_xlabel()
 
 
+def test_panels_without_a_common_name_have_legends_of_their_own():
+    figure = figures.panels(X, {"left": {"a": X, "b": X**2}, "right": {"c": X}}, xlabel="x", ylabel="value", ylim=(0, 2))
+    assert [[text.get_text() for text in axis.get_legend().texts] for axis in figure.axes] == [["a", "b"], ["c"]]
+    assert not figure.legends and figure.axes[1].get_ylim() == (0, 2)
+
+
 def test_only_the_curves_with_a_spread_get_a_band():
     figure = figures.panels(X, {"left": {"a": X, "b": X**2}, "right": {"b": X}}, xlabel="x", ylabel="value", spread={"left": {"a": (X - 1, X + 1)}})
     assert [len(axis.collections) for axis in figure.axes] == [1, 0]

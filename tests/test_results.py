@@ -1,4 +1,4 @@
-"""The recorded scaling study: whole, small, and its statistics recomputed from the raw files by code that shares nothing with the package's."""
+"""The recorded studies: whole, small, and their statistics recomputed from the raw files by code that shares nothing with the package's."""
 
 import json
 import math
@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sinpe.experiments import analysis, predictions, records
-from sinpe.experiments.studies import get_study
+from sinpe.experiments import analysis, measures, predictions, records
+from sinpe.experiments.studies import STUDIES, get_study
 from sinpe.experiments.verify import verify
 
 FOLDER = records.RESULTS / "embedding-scale"
@@ -181,6 +181,46 @@ def test_one_short_record_is_made_again():
     record = next(r for r in loaded if records.identity(r["config"]) == records.identity(cell.config))
     (checked,) = verify(study, [record], workers=1)
     assert checked.good, f"recorded {checked.recorded:.4f}, again {checked.again:.4f}, largest difference {checked.distance:.3g} ({checked.kind})"
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_every_study_is_complete(name):
+    study = get_study(name)
+    assert len(records.load_records(study)) == len(study.runs())
+
+
+def test_the_headline_table_is_recomputed():
+    """Losses in windows, their intervals, and "worse than at 64" with Holm's correction, from the raw files of the length study."""
+    rows = defaultdict(dict)
+    for path in (records.RESULTS / "length").glob("*.json"):
+        record = json.loads(path.read_text())
+        config = record["config"]
+        if not config.get("measure_options"):
+            rows[config.get("position", "sinusoidal")][record["seed"]] = record["metrics"]
+    study = get_study("length")
+    loaded = records.load_records(study)
+    methods = {cell.arm: cell for cell in study.cells if cell.arm in rows}
+    shown, changes = analysis.across(study, loaded, "windows"), analysis.change(study, loaded, "windows", list(methods.values()))
+    assert set(rows) == set(measures.METHODS) == set(methods)
+    pairs, samples = [], []
+    for method, runs in rows.items():
+        for length in (64, 128, 256, 512, 1024):
+            values = [runs[seed][f"windows_{length}"] for seed in sorted(runs) if f"windows_{length}" in runs[seed]]
+            e = shown[methods[method]][length]
+            if not values:
+                assert method == "learned" and length > 64 and e is None and changes[methods[method]][length] is None
+                continue
+            assert (e.n, e.mean) == (5, pytest.approx(np.mean(values)))
+            assert (e.low, e.high) == pytest.approx(stats.t.interval(0.95, 4, np.mean(values), stats.sem(values)))
+            if length > 64:
+                pairs.append((method, length))
+                samples.append(np.array(values) - [runs[seed]["windows_64"] for seed in sorted(runs)])
+    p = holm([stats.ttest_1samp(x, 0).pvalue for x in samples])
+    outside = holm([max(stats.ttest_1samp(x, -0.02, alternative="greater").pvalue, stats.ttest_1samp(x, 0.02, alternative="less").pvalue) for x in samples])
+    for (method, length), x, p_zero, p_out in zip(pairs, samples, p, outside, strict=True):
+        sure = p_zero <= 0.05 and abs(x.mean()) >= 0.02
+        expected = ("lower" if x.mean() < 0 else "higher") if sure else "equal" if p_out <= 0.05 else "undecided"
+        assert changes[methods[method]][length].verdict == expected, (method, length)
 
 
 def test_nothing_but_records_lies_among_the_results():

@@ -4,6 +4,7 @@ from sinpe.exercises.adding import check_added_positions, check_concatenation_pa
 from sinpe.exercises.alibi import check_alibi_bias, check_alibi_window, check_needed_score, check_slopes  # noqa: F401
 from sinpe.exercises.beyond import check_detr_grid, check_grid_similarity, check_nerf_features, check_timesteps, check_whisper_table  # noqa: F401
 from sinpe.exercises.building import check_adding, check_module, check_precision, check_spacings, check_table  # noqa: F401
+from sinpe.exercises.comparison import check_added_parameters, check_block_loss, check_judged  # noqa: F401
 from sinpe.exercises.derivation import check_base_for, check_column_exponent, check_frequencies_of, check_frequency_ladder, check_smallest_distance  # noqa: F401
 from sinpe.exercises.experiment import check_choose_then_test, check_holm, check_paired_interval, check_verdict  # noqa: F401
 from sinpe.exercises.guarantees import check_narrow_head, check_offset_share, check_shift_matrix, check_similarity, check_worst_offset  # noqa: F401
