@@ -79,10 +79,12 @@ def check_positions(name, positions, length, batch=None):
         raise ValueError(f"{name} must be a tensor of integers or floats, got {got}")
     if positions.dtype in (torch.float16, torch.bfloat16):
         raise ValueError(f"{name} must be integers, float32 or float64: {positions.dtype} cannot tell neighbouring positions apart (256 and 257 in bfloat16)")
-    if torch.compiler.is_compiling():  # a comparison of sizes would tie two of them together in the graph
-        batch = None
-    if positions.ndim not in (1, 2) or positions.shape[-1] != length or (positions.ndim == 2 and batch not in (None, positions.shape[0])):
-        raise ValueError(f"{name} must have shape ({length},) or ({'batch' if batch is None else batch}, {length}), got {tuple(positions.shape)}")
+    if positions.ndim not in (1, 2) or positions.shape[-1] != length:
+        raise ValueError(f"{name} must have shape ({length},) or (batch, {length}), got {tuple(positions.shape)}")
+    if torch.compiler.is_compiling():  # comparing them would tie two sizes together in the graph
+        return
+    if batch is not None and positions.ndim == 2 and positions.shape[0] not in (1, batch):
+        raise ValueError(f"{name} has batch size {positions.shape[0]}, queries and keys have {batch}")
 
 
 def check_floating(name, x):
