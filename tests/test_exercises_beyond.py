@@ -3,8 +3,8 @@
 import math
 
 import numpy as np
-import pytest
 import torch
+from exercise_checks import ExerciseChecks, constant
 
 from sinpe import exercises, similarity, sinusoidal_encoding, sinusoidal_encoding_2d
 
@@ -155,23 +155,6 @@ MISTAKES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "answer"), RIGHT)
-def test_right_answers_pass(name, answer):
-    verdict = CHECKS[name](answer)
-    assert verdict and verdict.status == "correct", verdict
-
-
-@pytest.mark.parametrize(("name", "answer", "mistake"), MISTAKES)
-def test_each_mistake_is_called_by_its_name(name, answer, mistake):
-    verdict = CHECKS[name](answer)
-    assert not verdict and verdict.mistake == mistake, verdict
-    assert mistake in repr(verdict) and len(verdict.message.split()) >= 4
-
-
-def constant(value):
-    return lambda *_: value
-
-
 WRONG = [
     ("whisper", constant(np.zeros(3)), "shape"),
     ("whisper", constant("x"), "expected numbers"),
@@ -193,26 +176,8 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("name", "answer", "words"), WRONG)
-def test_other_answers_are_wrong_but_not_called_a_known_mistake(name, answer, words):
-    verdict = CHECKS[name](answer)
-    assert verdict.status == "wrong" and verdict.mistake is None and words in verdict.message, verdict
-
-
-def raises(*_):
-    raise NotImplementedError
-
-
-@pytest.mark.parametrize("name", CHECKS)
-@pytest.mark.parametrize("stub", [..., None, lambda *_: ..., lambda *_: None, raises])
-def test_an_untouched_stub_is_not_attempted(name, stub):
-    assert CHECKS[name](stub).status == "not attempted"
-
-
-@pytest.mark.parametrize("name", CHECKS)
-def test_an_exception_is_reported(name):
-    verdict = CHECKS[name](lambda *_: 1 / 0)
-    assert verdict.status == "error" and "ZeroDivisionError" in verdict.message
+class TestChecks(ExerciseChecks):
+    CHECKS, RIGHT, MISTAKES, WRONG = CHECKS, RIGHT, MISTAKES, WRONG
 
 
 def test_answers_that_work_in_place_are_judged_by_what_they_return():

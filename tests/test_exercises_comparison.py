@@ -1,7 +1,7 @@
 """The checks of chapter 14: a right answer passes, each mistake is called by its name, anything else gets a helpful message."""
 
 import numpy as np
-import pytest
+from exercise_checks import ExerciseChecks
 
 from sinpe import LearnedEncoding, ShawRelative, T5Bias, TransformerXLRelative, exercises
 
@@ -71,30 +71,5 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("name", "answer"), RIGHT)
-def test_right_answers_pass(name, answer):
-    found = CHECKS[name](answer)
-    assert found and found.status == "correct", found
-
-
-@pytest.mark.parametrize(("name", "answer", "mistake"), MISTAKES)
-def test_each_mistake_is_called_by_its_name(name, answer, mistake):
-    found = CHECKS[name](answer)
-    assert not found and found.mistake == mistake, found
-    assert mistake in repr(found) and len(found.message.split()) >= 4
-
-
-@pytest.mark.parametrize(("name", "answer", "words"), WRONG)
-def test_other_answers_are_wrong_but_not_called_a_known_mistake(name, answer, words):
-    found = CHECKS[name](answer)
-    assert found.status == "wrong" and found.mistake is None and words in found.message, found
-
-
-def raises(*_):
-    raise NotImplementedError
-
-
-@pytest.mark.parametrize("name", CHECKS)
-@pytest.mark.parametrize("stub", [..., None, lambda *_: ..., lambda *_: None, raises])
-def test_an_untouched_stub_is_not_attempted(name, stub):
-    assert CHECKS[name](stub).status == "not attempted"
+class TestChecks(ExerciseChecks):
+    CHECKS, RIGHT, MISTAKES, WRONG = CHECKS, RIGHT, MISTAKES, WRONG

@@ -3,7 +3,7 @@
 import math
 
 import numpy as np
-import pytest
+from exercise_checks import ExerciseChecks
 from scipy import stats
 
 from sinpe import exercises
@@ -105,33 +105,8 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("name", "answer"), RIGHT)
-def test_right_answers_pass(name, answer):
-    found = CHECKS[name](answer)
-    assert found and found.status == "correct", found
-
-
-@pytest.mark.parametrize(("name", "answer", "mistake"), MISTAKES)
-def test_each_mistake_is_called_by_its_name(name, answer, mistake):
-    found = CHECKS[name](answer)
-    assert not found and found.mistake == mistake, found
-    assert mistake in repr(found) and len(found.message.split()) >= 4
-
-
-@pytest.mark.parametrize(("name", "answer", "words"), WRONG)
-def test_other_answers_are_wrong_but_not_called_a_known_mistake(name, answer, words):
-    found = CHECKS[name](answer)
-    assert found.status == "wrong" and found.mistake is None and words in found.message, found
-
-
-def raises(*_):
-    raise NotImplementedError
-
-
-@pytest.mark.parametrize("name", CHECKS)
-@pytest.mark.parametrize("stub", [..., None, lambda *_: ..., lambda *_: None, raises])
-def test_an_untouched_stub_is_not_attempted(name, stub):
-    assert CHECKS[name](stub).status == "not attempted"
+class TestChecks(ExerciseChecks):
+    CHECKS, RIGHT, MISTAKES, WRONG = CHECKS, RIGHT, MISTAKES, WRONG
 
 
 def test_a_number_that_no_float_holds_is_wrong_and_no_crash():

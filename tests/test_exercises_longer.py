@@ -3,8 +3,8 @@
 import math
 
 import numpy as np
-import pytest
 import torch
+from exercise_checks import ExerciseChecks, constant
 
 from sinpe import DynamicNTK, Llama3, NTKAware, Rotary, YaRN, exercises, inverse_frequencies
 
@@ -151,19 +151,6 @@ MISTAKES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "answer"), RIGHT)
-def test_right_answers_pass(name, answer):
-    verdict = CHECKS[name](answer)
-    assert verdict and verdict.status == "correct", verdict
-
-
-@pytest.mark.parametrize(("name", "answer", "mistake"), MISTAKES)
-def test_each_mistake_is_called_by_its_name(name, answer, mistake):
-    verdict = CHECKS[name](answer)
-    assert not verdict and verdict.mistake == mistake, verdict
-    assert mistake in repr(verdict) and len(verdict.message.split()) >= 4
-
-
 def test_every_mistake_that_a_check_knows_is_tried():
     named = {}
     for name, _, mistake in MISTAKES:
@@ -177,20 +164,6 @@ def test_the_last_pair_gives_ntk_aware_scaling():
         return fitting(inverse_frequencies(d, base), base, None)[0][1] ** (-d / 2)
 
     assert exercises.check_base_for_pair(by_package)
-
-
-def raises(*_):
-    raise NotImplementedError
-
-
-@pytest.mark.parametrize("name", CHECKS)
-@pytest.mark.parametrize("stub", [..., None, lambda *_: ..., lambda *_: None, raises])
-def test_an_untouched_stub_is_not_attempted(name, stub):
-    assert CHECKS[name](stub).status == "not attempted"
-
-
-def constant(value):
-    return lambda *_: value
 
 
 WRONG = [
@@ -209,16 +182,8 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("name", "answer", "words"), WRONG)
-def test_other_answers_are_wrong_but_not_called_a_known_mistake(name, answer, words):
-    verdict = CHECKS[name](answer)
-    assert verdict.status == "wrong" and verdict.mistake is None and words in verdict.message, verdict
-
-
-@pytest.mark.parametrize("name", CHECKS)
-def test_an_exception_is_reported(name):
-    verdict = CHECKS[name](lambda *_: 1 / 0)
-    assert verdict.status == "error" and "ZeroDivisionError" in verdict.message
+class TestChecks(ExerciseChecks):
+    CHECKS, RIGHT, MISTAKES, WRONG = CHECKS, RIGHT, MISTAKES, WRONG
 
 
 def test_answers_that_work_in_place_are_judged_by_what_they_return():

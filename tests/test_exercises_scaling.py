@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 import torch
+from exercise_checks import ExerciseChecks
 
 from sinpe import TokenEmbedding, exercises, sinusoidal_encoding
 
@@ -102,39 +103,8 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("name", "answer"), RIGHT)
-def test_right_answers_pass(name, answer):
-    verdict = CHECKS[name](answer)
-    assert verdict and verdict.status == "correct", verdict
-
-
-@pytest.mark.parametrize(("name", "answer", "mistake"), MISTAKES)
-def test_each_mistake_is_called_by_its_name(name, answer, mistake):
-    verdict = CHECKS[name](answer)
-    assert not verdict and verdict.mistake == mistake, verdict
-    assert mistake in repr(verdict) and len(verdict.message.split()) >= 4
-
-
-@pytest.mark.parametrize(("name", "answer", "words"), WRONG)
-def test_other_answers_are_wrong_but_not_called_a_known_mistake(name, answer, words):
-    verdict = CHECKS[name](answer)
-    assert verdict.status == "wrong" and verdict.mistake is None and words in verdict.message, verdict
-
-
-def raises(*_):
-    raise NotImplementedError
-
-
-@pytest.mark.parametrize("name", CHECKS)
-@pytest.mark.parametrize("stub", [..., None, lambda *_: ..., lambda *_: None, raises])
-def test_an_untouched_stub_is_not_attempted(name, stub):
-    assert CHECKS[name](stub).status == "not attempted"
-
-
-@pytest.mark.parametrize("name", CHECKS)
-def test_an_exception_is_reported(name):
-    verdict = CHECKS[name](lambda *_: 1 / 0)
-    assert verdict.status == "error" and "ZeroDivisionError" in verdict.message
+class TestChecks(ExerciseChecks):
+    CHECKS, RIGHT, MISTAKES, WRONG = CHECKS, RIGHT, MISTAKES, WRONG
 
 
 @pytest.mark.parametrize(("std", "d_model"), [(1.0, 512), (0.02, 256), (0.3, 64)])

@@ -1,0 +1,47 @@
+"""What holds for the checks of every chapter: a right answer passes, a mistake is called by its name, anything else gets a helpful message."""
+
+import pytest
+
+
+class ExerciseChecks:
+    """A subclass whose name begins with Test sets these four, with `name` a key of CHECKS.
+
+    CHECKS: {name: check}. RIGHT: (name, answer). MISTAKES: (name, answer, name of the mistake). WRONG: (name, answer, words of the message).
+    """
+
+    CHECKS, RIGHT, MISTAKES, WRONG = {}, [], [], []
+
+    def pytest_generate_tests(self, metafunc):
+        columns = [argument for argument in metafunc.fixturenames if argument in ("name", "answer", "mistake", "words")]
+        rows = {("name", "answer"): self.RIGHT, ("name", "answer", "mistake"): self.MISTAKES, ("name", "answer", "words"): self.WRONG, ("name",): self.CHECKS}
+        metafunc.parametrize(columns if len(columns) > 1 else columns[0], rows[tuple(columns)])
+
+    def test_right_answers_pass(self, name, answer):
+        verdict = self.CHECKS[name](answer)
+        assert verdict and verdict.status == "correct", verdict
+
+    def test_each_mistake_is_called_by_its_name(self, name, answer, mistake):
+        verdict = self.CHECKS[name](answer)
+        assert not verdict and verdict.mistake == mistake, verdict
+        assert mistake in repr(verdict) and len(verdict.message.split()) >= 4
+
+    def test_other_answers_are_wrong_but_not_called_a_known_mistake(self, name, answer, words):
+        verdict = self.CHECKS[name](answer)
+        assert verdict.status == "wrong" and verdict.mistake is None and words in verdict.message, verdict
+
+    @pytest.mark.parametrize("stub", [..., None, lambda *_: ..., lambda *_: None, lambda *_: _raise(NotImplementedError)])
+    def test_an_untouched_stub_is_not_attempted(self, name, stub):
+        assert self.CHECKS[name](stub).status == "not attempted"
+
+    def test_an_exception_is_reported(self, name):
+        verdict = self.CHECKS[name](lambda *_: 1 / 0)
+        assert verdict.status == "error" and "ZeroDivisionError" in verdict.message
+
+
+def constant(value):
+    """An answer that is the same whatever it is asked."""
+    return lambda *_: value
+
+
+def _raise(error):
+    raise error
