@@ -43,3 +43,14 @@ def foreign_kernel(tmp_path_factory):
     spec.parent.mkdir(parents=True)
     spec.write_text(json.dumps({"argv": [str(folder / "no-such-python"), "{connection_file}"], "display_name": "Python 3", "language": "python"}))
     return str(folder)
+
+
+@pytest.fixture(scope="module")
+def one_thread():
+    """One thread for torch, as in the runs of a study, so that losses agree to the last digit."""
+    import torch  # most tests do not need it
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)

@@ -15,7 +15,6 @@ from pathlib import Path
 
 import psutil
 import pytest
-import torch
 from tiny_study import config, die, study
 
 from sinpe.experiments import RecordError, load_records, records, run_study, runner
@@ -26,13 +25,7 @@ from sinpe.training import train
 SCRIPT = Path(__file__).with_name("tiny_study.py")
 SLOW = study("slow", seeds=2, steps=300)
 
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 @pytest.fixture(scope="module")
