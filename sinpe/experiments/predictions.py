@@ -1,7 +1,8 @@
 """What the theory of chapter 06 predicts for the study of chapter 07, in a form that a program can judge.
 
-Written and committed before the study ran. A pilot with one or two seeds had been seen, so its three outcomes (the factor helps, hurts, and decides
-whether anything is learned) are not surprises; the controls, the words, the synthetic tasks and the bases had no pilot.
+Written and committed before the study ran. A pilot with one or two seeds had been seen: that the factor helps, hurts, and decides whether anything is
+learned (1 to 4), the gap at three widths (8) and one longer run (9). The shrunken codes, learned positions under the factor, the words, the synthetic
+tasks and the bases had no pilot.
 """
 
 from dataclasses import dataclass

@@ -13,7 +13,7 @@ class LearnedEncoding(PositionMethod):
     d_model, max_len: the table's width and length, weight: (max_len, d_model). init_std: standard deviation of the initial rows.
     generator: where they are drawn from.
     Unlike a table that follows from a formula, this one is trained, belongs to the `state_dict`, and is cast with the module.
-    Source: Gehring et al. 2017, §3.1, https://arxiv.org/abs/1705.03122; init_std as in GPT-2 and BERT.
+    Source: Gehring et al. 2017, §3.1, https://arxiv.org/abs/1705.03122; init_std as in BERT.
     Raises ValueError for bad arguments here; at the call for a wrong shape, or a position that has no row.
     """
 
