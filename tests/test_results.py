@@ -8,9 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from recomputed import holm, judged
 from scipy import stats
 
-from sinpe.experiments import analysis, measures, predictions, records
+from sinpe.experiments import analysis, predictions, records
 from sinpe.experiments.studies import STUDIES, get_study
 from sinpe.experiments.verify import verify
 
@@ -108,14 +109,6 @@ def best_rate(raw, d, scale):
     return min(rates.values(), key=lambda runs: np.mean([runs[seed]["validation_loss"] for seed in common]))
 
 
-def holm(p):
-    """Adjusted p-values by the definition: the largest of (m − rank) · p over all that are not larger."""
-    p = np.asarray(p)
-    order = p.argsort(kind="stable")
-    adjusted = np.maximum.accumulate((len(p) - np.arange(len(p))) * p[order]).clip(max=1)
-    return adjusted[order.argsort(kind="stable")]
-
-
 def by_seed(these, those):
     seeds = sorted(set(these) & set(those))
     return np.array([these[seed]["test_loss"] - those[seed]["test_loss"] for seed in seeds])
@@ -134,15 +127,12 @@ def test_every_comparison_is_recomputed(raw, found, question):
     chosen = [finding for finding in found[2].values() if finding.question == question]
     data = [sides(raw, finding.name) for finding in chosen]
     samples = [by_seed(*pair) for pair in data]
-    p = [stats.ttest_1samp(x, 0).pvalue for x in samples]
-    outside = [max(stats.ttest_1samp(x, -0.02, alternative="greater").pvalue, stats.ttest_1samp(x, 0.02, alternative="less").pvalue) for x in samples]
-    for finding, pair, x, p_zero, p_out in zip(chosen, data, samples, holm(p), holm(outside), strict=True):
+    for finding, pair, x, (verdict, p_zero, p_out) in zip(chosen, data, samples, judged(samples), strict=True):
         d = finding.difference
         assert d.plain.n == len(x) and np.isclose(d.plain.mean, x.mean(), rtol=1e-9)
         assert np.allclose((d.plain.low, d.plain.high), stats.t.interval(0.95, len(x) - 1, x.mean(), stats.sem(x)), rtol=1e-6)
         assert np.isclose(d.p, p_zero, rtol=1e-5, atol=1e-12) and np.isclose(d.p_equal, p_out, rtol=1e-5, atol=1e-12)
-        sure = p_zero <= 0.05 and abs(x.mean()) >= 0.02
-        assert d.verdict == (("lower" if x.mean() < 0 else "higher") if sure else "equal" if p_out <= 0.05 else "undecided")
+        assert d.verdict == verdict
         target = max(row["curve"][-1][1] for side in pair for seed, row in side.items() if seed in finding.seeds)
         for steps, side in zip((finding.steps_these, finding.steps_those), pair, strict=True):
             assert np.isclose(steps, np.mean([steps_to(side[seed]["curve"], target) for seed in finding.seeds]))
@@ -187,40 +177,6 @@ def test_one_short_record_is_made_again():
 def test_every_study_is_complete(name):
     study = get_study(name)
     assert len(records.load_records(study)) == len(study.runs())
-
-
-def test_the_headline_table_is_recomputed():
-    """Losses in windows, their intervals, and "worse than at 64" with Holm's correction, from the raw files of the length study."""
-    rows = defaultdict(dict)
-    for path in (records.RESULTS / "length").glob("*.json"):
-        record = json.loads(path.read_text())
-        config = record["config"]
-        if not config.get("measure_options"):
-            rows[config.get("position", "sinusoidal")][record["seed"]] = record["metrics"]
-    study = get_study("length")
-    loaded = records.load_records(study)
-    methods = {cell.arm: cell for cell in study.cells if cell.arm in rows}
-    shown, changes = analysis.across(study, loaded, "windows"), analysis.change(study, loaded, "windows", list(methods.values()))
-    assert set(rows) == set(measures.METHODS) == set(methods)
-    pairs, samples = [], []
-    for method, runs in rows.items():
-        for length in (64, 128, 256, 512, 1024):
-            values = [runs[seed][f"windows_{length}"] for seed in sorted(runs) if f"windows_{length}" in runs[seed]]
-            e = shown[methods[method]][length]
-            if not values:
-                assert method == "learned" and length > 64 and e is None and changes[methods[method]][length] is None
-                continue
-            assert (e.n, e.mean) == (5, pytest.approx(np.mean(values)))
-            assert (e.low, e.high) == pytest.approx(stats.t.interval(0.95, 4, np.mean(values), stats.sem(values)))
-            if length > 64:
-                pairs.append((method, length))
-                samples.append(np.array(values) - [runs[seed]["windows_64"] for seed in sorted(runs)])
-    p = holm([stats.ttest_1samp(x, 0).pvalue for x in samples])
-    outside = holm([max(stats.ttest_1samp(x, -0.02, alternative="greater").pvalue, stats.ttest_1samp(x, 0.02, alternative="less").pvalue) for x in samples])
-    for (method, length), x, p_zero, p_out in zip(pairs, samples, p, outside, strict=True):
-        sure = p_zero <= 0.05 and abs(x.mean()) >= 0.02
-        expected = ("lower" if x.mean() < 0 else "higher") if sure else "equal" if p_out <= 0.05 else "undecided"
-        assert changes[methods[method]][length].verdict == expected, (method, length)
 
 
 def test_nothing_but_records_lies_among_the_results():

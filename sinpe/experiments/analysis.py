@@ -4,6 +4,7 @@ study: a name or a Study, as in `load_records`.
 """
 
 from dataclasses import dataclass
+from itertools import combinations
 from statistics import fmean
 
 from sinpe.experiments.measures import METHODS, places
@@ -102,6 +103,19 @@ def change(study, records, quantity, cells=None):
     samples = [[a - b for a, b in zip(metric(there[cell], f"{quantity}_{n}"), metric(there[cell], f"{quantity}_{first}"), strict=True)] for cell, n in pairs]
     judged = dict(zip(pairs, differences(samples), strict=True)) if pairs else {}
     return {cell: {n: judged.get((cell, n)) for n in longer} for cell in there}
+
+
+def pairs(study, records, quantity, size, cells=None):
+    """Every two cells at one length, the first minus the second, paired by seed and corrected for all of them together -> {(cell, other): Difference}.
+
+    cells: take these only, in this order. Two cells that do not share at least two seeds with that quantity are left out: a learned table beyond its last row.
+    """
+    found, name = by_cell(study, records), f"{quantity}_{size}"
+    there = {cell: {seed: r["metrics"][name] for seed, r in found[cell].items() if name in r["metrics"]} for cell in (found if cells is None else cells)}
+    both = {two: sorted(there[two[0]].keys() & there[two[1]].keys()) for two in combinations(there, 2)}
+    both = {two: seeds for two, seeds in both.items() if len(seeds) > 1}
+    samples = [[there[a][seed] - there[b][seed] for seed in seeds] for (a, b), seeds in both.items()]
+    return dict(zip(both, differences(samples), strict=True))
 
 
 def differences_from(study, records, reference, quantity):

@@ -1,0 +1,27 @@
+"""Statistics of the recorded studies by scipy: shares nothing with the package's own."""
+
+import numpy as np
+from scipy import stats
+
+MARGIN = 0.02
+
+
+def holm(p):
+    """Adjusted p-values by the definition: the largest of (m − rank) · p over all that are not larger."""
+    p = np.asarray(p)
+    order = p.argsort(kind="stable")
+    adjusted = np.maximum.accumulate((len(p) - np.arange(len(p))) * p[order]).clip(max=1)
+    return adjusted[order.argsort(kind="stable")]
+
+
+def judged(samples):
+    """Lists of paired differences that are judged together -> [(verdict, corrected p of "zero", corrected p of "outside the margin")]."""
+    zero = [stats.ttest_1samp(x, 0).pvalue for x in samples]
+    outside = [max(stats.ttest_1samp(x, -MARGIN, alternative="greater").pvalue, stats.ttest_1samp(x, MARGIN, alternative="less").pvalue) for x in samples]
+    return [(_verdict(np.mean(x), p, q), p, q) for x, p, q in zip(samples, holm(zero), holm(outside), strict=True)]
+
+
+def _verdict(mean, p_zero, p_outside):
+    if p_zero <= 0.05 and abs(mean) >= MARGIN:
+        return "lower" if mean < 0 else "higher"
+    return "equal" if p_outside <= 0.05 else "undecided"

@@ -1,0 +1,165 @@
+"""What chapter 14 prints, recomputed from the raw files of its three studies by code that shares nothing with the package's."""
+
+import json
+import re
+from collections import defaultdict
+from itertools import combinations
+from pathlib import Path
+
+import nbformat
+import numpy as np
+import pytest
+from recomputed import judged
+from scipy import stats
+
+from sinpe.experiments import records
+
+CHAPTER = Path(__file__).parent.parent / "notebooks" / "14_comparison.ipynb"
+LENGTHS = (64, 128, 256, 512, 1024)
+METHODS = ("none", "sinusoidal", "learned", "shaw", "transformer-xl", "t5", "rope", "xpos", "alibi")
+ORDER = ("copy", "reverse", "previous", "marker_position", "induction")
+TASKS = (*ORDER, "which_more")
+LETTERS = {"higher": "w", "lower": "b", "equal": "=", "undecided": "?"}
+
+
+def files(study):
+    return [json.loads(path.read_text()) for path in sorted((records.RESULTS / study).glob("*.json"))]
+
+
+@pytest.fixture(scope="module")
+def length():
+    """{arm: {seed: metrics}}, the arm named from the configuration alone."""
+    found = defaultdict(dict)
+    for record in files("length"):
+        config = record["config"]
+        options = dict(map(tuple, config.get("measure_options", ())))
+        arm = ", ".join([config.get("position", "sinusoidal"), *filter(None, [options.get("extension"), options.get("tune") and "tuned"])])
+        found[arm][record["seed"]] = record["metrics"]
+    assert len(found) == 18 and all(len(runs) == 5 for runs in found.values())
+    return found
+
+
+@pytest.fixture(scope="module")
+def tasks():
+    """{(task, method): {seed: metrics}}"""
+    found = defaultdict(dict)
+    for record in files("tasks"):
+        found[record["config"]["task"], record["config"].get("position", "sinusoidal")][record["seed"]] = record["metrics"]
+    assert set(found) == {(task, method) for task in TASKS for method in METHODS} and all(len(runs) == 5 for runs in found.values())
+    return found
+
+
+@pytest.fixture(scope="module")
+def printed():
+    """Everything that the chapter prints, as lines, without the rows' last spaces."""
+    cells = nbformat.read(CHAPTER, as_version=4).cells
+    text = "".join(output["text"] for cell in cells if cell.cell_type == "code" for output in cell.outputs if output.output_type == "stream")
+    return [line.rstrip() for line in text.splitlines()]
+
+
+def block(printed, heading, rows):
+    """The lines below the first one that begins so."""
+    start = next(i for i, line in enumerate(printed) if re.match(heading, line))
+    return printed[start + 1 : start + 1 + rows]
+
+
+def values(runs, name):
+    return np.array([runs[seed][name] for seed in sorted(runs) if name in runs[seed]])
+
+
+def alike(runs, name, arms):
+    """The arms that have it by their mean, and the pairs that are not told apart, the one with the lower mean first."""
+    means = {arm: values(runs[arm], name).mean() for arm in arms if values(runs[arm], name).size}
+    order = sorted(means, key=means.get)
+    pairs = list(combinations(order, 2))
+    verdicts = judged([values(runs[a], name) - values(runs[b], name) for a, b in pairs])
+    return order, {pair: verdict for pair, (verdict, _, _) in zip(pairs, verdicts, strict=True) if verdict in ("equal", "undecided")}, len(pairs)
+
+
+def test_the_headline_table(length, printed):
+    """Losses in windows, their intervals, and the comparison with 64 with Holm's correction for all rows together."""
+    pairs = [(method, n) for method in METHODS for n in LENGTHS[1:] if method != "learned"]
+    verdicts = judged([values(length[method], f"windows_{n}") - values(length[method], "windows_64") for method, n in pairs])
+    letters = {pair: LETTERS[verdict] for pair, (verdict, _, _) in zip(pairs, verdicts, strict=True)}
+    for method, line in zip(METHODS, block(printed, r" +64 +128 +256", 9), strict=True):
+        expected = [method]
+        for n in LENGTHS:
+            x = values(length[method], f"windows_{n}")
+            if x.size:
+                half = stats.t.ppf(0.975, x.size - 1) * stats.sem(x)
+                expected += [f"{x.mean():.3f}±{half:.3f}", *letters.get((method, n), "")]
+            else:
+                expected.append("undefined")
+        assert line.split() == expected
+
+
+@pytest.mark.parametrize("n", [64, 256, 1024])
+def test_which_methods_are_told_apart(length, printed, n):
+    order, open_pairs, count = alike(length, f"windows_{n}", METHODS)
+    line, below = printed[(start := printed.index(f"{n}: " + ", ".join(order)))], printed[start + 1]
+    named = ", ".join(f"{a} {LETTERS[verdict]} {b}" for (a, b), verdict in open_pairs.items())
+    assert line and below == f"   not told apart, {len(open_pairs)} of {count} pairs: {named}"
+
+
+@pytest.mark.parametrize("tuned", [False, True])
+@pytest.mark.parametrize("n", LENGTHS[1:])
+def test_which_extensions_are_told_apart(length, printed, n, tuned):
+    arms = [arm for arm in length if arm.startswith("rope") and arm.endswith("tuned") == tuned]
+    order, open_pairs, count = alike(length, f"windows_{n}", arms)
+    short = {arm: arm.removeprefix("rope, ").removesuffix(", tuned") for arm in arms}
+    below = printed[printed.index(f"{n}: " + ", ".join(short[arm] for arm in order)) + 1]
+    named = ", ".join(f"{short[a]} {LETTERS[verdict]} {short[b]}" for (a, b), verdict in open_pairs.items())
+    assert len(arms) == 5 and below == f"   not told apart, {len(open_pairs)} of {count} pairs: {named or 'none'}"
+
+
+def test_the_table_of_extensions(length, printed):
+    """Letters: as planned, all lengths of a question are corrected together."""
+    extensions = ("position-interpolation", "ntk-aware", "dynamic-ntk", "yarn")
+    untuned = [(f"rope, {extension}", "rope", n) for extension in extensions for n in LENGTHS[1:]]
+    tuned = [("rope, tuned", "rope", n) for n in LENGTHS] + [(f"rope, {extension}, tuned", "rope, tuned", n) for extension in extensions for n in LENGTHS]
+    letters = {}
+    for asked in (untuned, tuned):
+        verdicts = judged([values(length[a], f"windows_{n}") - values(length[b], f"windows_{n}") for a, b, n in asked])
+        letters |= {(a, n): LETTERS[verdict] for (a, _, n), (verdict, _, _) in zip(asked, verdicts, strict=True)}
+    arms = ["rope", *(f"rope, {e}" for e in extensions), "rope, tuned", *(f"rope, {e}, tuned" for e in extensions)]
+    start = next(i for i, line in enumerate(printed) if line.startswith("rope, position-interpolation")) - 1
+    for arm, line in zip(arms, printed[start : start + 10], strict=True):
+        name, row = line[:36].strip(), line[36:].split()
+        assert name == arm
+        assert row == [part for n in LENGTHS for part in (f"{values(length[arm], f'windows_{n}').mean():.2f}", *letters.get((arm, n), ""))]
+
+
+@pytest.mark.parametrize("factor", [1, 2, 4])
+def test_the_tables_of_tasks(tasks, printed, factor):
+    for method, line in zip(METHODS, block(printed, f"right answers in % at {factor * 16} tokens", 10)[1:], strict=True):
+        expected = [method]
+        for task in TASKS:
+            x = 100 * values(tasks[task, method], f"accuracy_{factor}")
+            expected += ["undef."] if not x.size else [f"{x.mean():.0f}", *([f"±{x.std(ddof=1):.0f}"] if factor == 4 else [])]
+        assert line.split() == expected
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_what_stands_beside_the_best_method_of_a_task(tasks, printed, task):
+    runs = {method: {seed: {"wrong": -metrics["accuracy_4"]} for seed, metrics in tasks[task, method].items()} for method in METHODS if method != "learned"}
+    order, open_pairs, _ = alike(runs, "wrong", list(runs))
+    assert f"{task:16} {order[0]}, beside " + ", ".join(b for a, b in open_pairs if a == order[0]) in printed
+
+
+def test_the_table_of_costs_and_the_whole_comparison(length, tasks, printed):
+    ratios = defaultdict(list)
+    for record in files("cost"):
+        for quantity in ("parameters", "training_seconds", "inference_seconds", "training_mb"):
+            for method, value in record["metrics"][quantity].items():
+                ratios[quantity, record["config"].get("length", 64), method].append(value / record["metrics"][quantity]["none"])
+    mean = {key: np.mean(three) for key, three in ratios.items() if len(three) == 3}
+    assert len(mean) == 4 * 3 * 9
+    for method, line in zip(METHODS[1:], block(printed, r"of none, at", 8), strict=True):
+        quantities = ("parameters", "training_seconds", "inference_seconds", "training_mb")
+        assert line.split() == [method, *(f"{mean[quantity, n, method]:.2f}" for quantity in quantities for n in (64, 256, 1024))]
+    for method, line in zip(METHODS, block(printed, r" +enters at", 9), strict=True):
+        losses = [f"{x.mean():.2f}" if (x := values(length[method], f"windows_{n}")).size else "undef." for n in (64, 1024)]
+        right = [values(tasks[task, method], "accuracy_4") for task in ORDER]
+        share = ["undef."] if method == "learned" else [f"{100 * np.mean([x.mean() for x in right]):.0f}", "%"]
+        cost = [f"{mean[quantity, 1024, method]:.{digits}f}" for quantity, digits in (("parameters", 2), ("inference_seconds", 1), ("training_mb", 1))]
+        assert line.split()[0] == method and line.split()[-len(losses + share + cost) :] == losses + share + cost
