@@ -189,8 +189,12 @@ def lines(x, series, *, xlabel, ylabel, xscale="linear", yscale="linear", level=
 
 
 @mpl.rc_context(STYLE)
-def panels(x, curves, *, xlabel, ylabel, spread=None, xscale="linear", yscale="linear", level=None, ylim=None, markers=False, width=5.6, height=2.6):
+def panels(
+    x, curves, *, xlabel, ylabel, spread=None, xscale="linear", yscale="linear", level=None, ylim=None, markers=False, xticks=None, width=5.6, height=2.6
+):
     """Curves in panels side by side with common axes: curves {panel: {name: shape (n,)}}, spread {panel: {name: (low, high)}} for those that have one. The panel's name stands below it.
+
+    xticks: mark these places, in figures, instead of those that the scale would choose.
 
     A name has the same colour and dash in every panel, and stands in one legend above them. If no name occurs twice, each panel has its own.
     """
@@ -209,6 +213,9 @@ def panels(x, curves, *, xlabel, ylabel, spread=None, xscale="linear", yscale="l
         if level is not None:
             axis.axhline(level, color="#777777", linewidth=0.8, linestyle="-", zorder=0)
         axis.set(xlabel=f"{xlabel}\n{panel}", xscale=xscale, yscale=yscale)
+        if xticks is not None:
+            axis.set_xticks(xticks, [f"{tick:g}" for tick in xticks])
+            axis.minorticks_off()
         if ylim:
             axis.set_ylim(ylim)
         if apart:

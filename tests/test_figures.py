@@ -251,6 +251,13 @@ def test_panels_share_axes_colours_and_one_legend():
     assert "right" in right.get_xlabel()
 
 
+def test_panels_mark_the_places_that_are_named():
+    figure = figures.panels(X + 1, {"left": {"a": X}, "right": {"a": X}}, xlabel="x", ylabel="y", xscale="log", xticks=[1, 2, 4])
+    for axis in figure.axes:
+        assert list(axis.get_xticks()) == [1, 2, 4] and [label.get_text() for label in axis.get_xticklabels()] == ["1", "2", "4"]
+        assert not list(axis.get_xticks(minor=True))
+
+
 def test_panels_without_a_common_name_have_legends_of_their_own():
     figure = figures.panels(X, {"left": {"a": X, "b": X**2}, "right": {"c": X}}, xlabel="x", ylabel="value", ylim=(0, 2))
     assert [[text.get_text() for text in axis.get_legend().texts] for axis in figure.axes] == [["a", "b"], ["c"]]
