@@ -223,6 +223,52 @@ def test_the_headline_table_is_recomputed():
         assert changes[methods[method]][length].verdict == expected, (method, length)
 
 
+def test_what_rotary_extensions_change_is_recomputed():
+    """Each extension minus plain rotary, and each tuned one minus the tuned control, with Holm's intervals, from the raw files of the length study."""
+    rows = defaultdict(dict)
+    for path in (records.RESULTS / "length").glob("*.json"):
+        record = json.loads(path.read_text())
+        if record["config"].get("position") == "rope":
+            options = dict(map(tuple, record["config"].get("measure_options", ())))
+            rows[options.get("extension", "plain"), "tune" in options][record["seed"]] = record["metrics"]
+    names = {name for name, _ in rows} - {"plain"}
+    assert len(names) == 4 and len(rows) == 10 and all(len(runs) == 5 for runs in rows.values())
+
+    def gap(these, those, n):
+        return np.array([rows[these][seed][f"windows_{n}"] - rows[those][seed][f"windows_{n}"] for seed in sorted(rows[those])])
+
+    plain, control = ("plain", False), ("plain", True)
+    sizes = (64, 128, 256, 512, 1024)
+    asked = {
+        "extension": {(name, n): gap((name, False), plain, n) for name in names for n in sizes[1:]},
+        "fine-tune": {(name, n): gap((name, True), control, n) for name in names for n in sizes} | {("control", n): gap(control, plain, n) for n in sizes},
+    }
+    loaded = records.load_records("length")
+    for section, reference in (("extension", "method: rope"), ("fine-tune", "fine-tune: rope, tuned")):
+        samples = list(asked[section].values())
+        p = np.array([stats.ttest_1samp(x, 0).pvalue for x in samples])
+        outside = [max(stats.ttest_1samp(x, -0.02, alternative="greater").pvalue, stats.ttest_1samp(x, 0.02, alternative="less").pvalue) for x in samples]
+        order, alpha = p.argsort(kind="stable"), 0.05 / np.arange(len(p), 0, -1)
+        failed = np.flatnonzero(p[order] > alpha)
+        if failed.size:
+            alpha[failed[0] :] = alpha[failed[0]]
+        expected = dict(zip(asked[section], zip(samples, holm(p), holm(outside), alpha[order.argsort(kind="stable")], strict=True), strict=True))
+        shown = {
+            (cell.arm.split(", ")[1], n): difference
+            for cell, row in analysis.differences_from("length", loaded, reference, "windows").items()
+            if cell.section == section and cell.arm != "rope, tuned"
+            for n, difference in row.items()
+            if difference is not None
+        }
+        assert set(shown) == {key for key in expected if key[0] != "control"}
+        for key, difference in shown.items():
+            x, p_zero, p_out, level = expected[key]
+            interval = stats.t.interval(1 - level, 4, x.mean(), stats.sem(x))
+            assert (difference.plain.mean, difference.low, difference.high) == pytest.approx((x.mean(), *interval)), key
+            sure = p_zero <= 0.05 and abs(x.mean()) >= 0.02
+            assert difference.verdict == (("lower" if x.mean() < 0 else "higher") if sure else "equal" if p_out <= 0.05 else "undecided"), key
+
+
 def test_nothing_but_records_lies_among_the_results():
     assert {path.suffix for path in Path(records.RESULTS).rglob("*") if path.is_file() and not path.name.startswith(".")} == {".json"}
     assert os.path.commonpath([FOLDER, records.RESULTS]) == str(records.RESULTS)
