@@ -14,6 +14,21 @@ def holm(p):
     return adjusted[order.argsort(kind="stable")]
 
 
+def levels(p):
+    """The level at which each difference is judged: 0.05 over the number of those left, from the smallest p-value on, until one fails, which decides for the rest."""
+    order, alpha = np.argsort(p, kind="stable"), 0.05 / np.arange(len(p), 0, -1)
+    failed = np.flatnonzero(np.asarray(p)[order] > alpha)
+    if failed.size:
+        alpha[failed[0] :] = alpha[failed[0]]
+    return alpha[order.argsort(kind="stable")]
+
+
+def half_widths(samples):
+    """Half the width of each corrected interval."""
+    alpha = levels([stats.ttest_1samp(x, 0).pvalue for x in samples])
+    return [stats.t.ppf(1 - a / 2, len(x) - 1) * stats.sem(x) for x, a in zip(samples, alpha, strict=True)]
+
+
 def judged(samples):
     """Lists of paired differences that are judged together -> [(verdict, corrected p of "zero", corrected p of "outside the margin")]."""
     zero = [stats.ttest_1samp(x, 0).pvalue for x in samples]

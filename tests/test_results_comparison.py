@@ -1,4 +1,4 @@
-"""What chapter 14 prints, recomputed from the raw files of its three studies by code that shares nothing with the package's."""
+"""What chapters 13 and 14 print of the comparison, recomputed from the raw files of its three studies by code that shares nothing with the package's."""
 
 import json
 import re
@@ -9,16 +9,17 @@ from pathlib import Path
 import nbformat
 import numpy as np
 import pytest
-from recomputed import judged
+from recomputed import half_widths, judged
 from scipy import stats
 
 from sinpe.experiments import records
 
-CHAPTER = Path(__file__).parent.parent / "notebooks" / "14_comparison.ipynb"
+NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
 LENGTHS = (64, 128, 256, 512, 1024)
 METHODS = ("none", "sinusoidal", "learned", "shaw", "transformer-xl", "t5", "rope", "xpos", "alibi")
 ORDER = ("copy", "reverse", "previous", "marker_position", "induction")
 TASKS = (*ORDER, "which_more")
+EXTENSIONS = ("position-interpolation", "ntk-aware", "dynamic-ntk", "yarn")
 LETTERS = {"higher": "w", "lower": "b", "equal": "=", "undecided": "?"}
 
 
@@ -49,12 +50,16 @@ def tasks():
     return found
 
 
-@pytest.fixture(scope="module")
-def printed():
-    """Everything that the chapter prints, as lines, without the rows' last spaces."""
-    cells = nbformat.read(CHAPTER, as_version=4).cells
+def read(chapter):
+    """Everything that a chapter prints, as lines, without the rows' last spaces."""
+    cells = nbformat.read(NOTEBOOKS / chapter, as_version=4).cells
     text = "".join(output["text"] for cell in cells if cell.cell_type == "code" for output in cell.outputs if output.output_type == "stream")
     return [line.rstrip() for line in text.splitlines()]
+
+
+@pytest.fixture(scope="module")
+def printed():
+    return read("14_comparison.ipynb")
 
 
 def paragraph(printed, first):
@@ -118,21 +123,36 @@ def test_which_extensions_are_told_apart(length, printed, n, tuned):
     assert len(arms) == 5 and below == f"not told apart, {len(open_pairs)} of {count} pairs: {named or 'none'}"
 
 
-def test_the_table_of_extensions(length, printed):
-    """Letters: as planned, all lengths of a question are corrected together."""
-    extensions = ("position-interpolation", "ntk-aware", "dynamic-ntk", "yarn")
-    untuned = [(f"rope, {extension}", "rope", n) for extension in extensions for n in LENGTHS[1:]]
-    tuned = [("rope, tuned", "rope", n) for n in LENGTHS] + [(f"rope, {extension}, tuned", "rope, tuned", n) for extension in extensions for n in LENGTHS]
-    letters = {}
+@pytest.fixture(scope="module")
+def of_extensions(length):
+    """{(arm, length): (mean, half width, letter)}: as planned, all lengths of a question are corrected together."""
+    untuned = [(f"rope, {extension}", "rope", n) for extension in EXTENSIONS for n in LENGTHS[1:]]
+    tuned = [("rope, tuned", "rope", n) for n in LENGTHS] + [(f"rope, {extension}, tuned", "rope, tuned", n) for extension in EXTENSIONS for n in LENGTHS]
+    found = {}
     for asked in (untuned, tuned):
-        verdicts = judged([values(length[a], f"windows_{n}") - values(length[b], f"windows_{n}") for a, b, n in asked])
-        letters |= {(a, n): LETTERS[verdict] for (a, _, n), (verdict, _, _) in zip(asked, verdicts, strict=True)}
-    arms = ["rope", *(f"rope, {e}" for e in extensions), "rope, tuned", *(f"rope, {e}, tuned" for e in extensions)]
+        samples = [values(length[a], f"windows_{n}") - values(length[b], f"windows_{n}") for a, b, n in asked]
+        rows = zip(asked, samples, half_widths(samples), judged(samples), strict=True)
+        found |= {(a, n): (x.mean(), half, LETTERS[verdict]) for (a, _, n), x, half, (verdict, _, _) in rows}
+    return found
+
+
+def test_the_table_of_extensions(length, of_extensions, printed):
+    arms = ["rope", *(f"rope, {e}" for e in EXTENSIONS), "rope, tuned", *(f"rope, {e}, tuned" for e in EXTENSIONS)]
     start = next(i for i, line in enumerate(printed) if line.startswith("rope, position-interpolation")) - 1
     for arm, line in zip(arms, printed[start : start + 10], strict=True):
         name, row = line[:36].strip(), line[36:].split()
         assert name == arm
-        assert row == [part for n in LENGTHS for part in (f"{values(length[arm], f'windows_{n}').mean():.2f}", *letters.get((arm, n), ""))]
+        marks = {n: of_extensions[arm, n][2] for n in LENGTHS if (arm, n) in of_extensions}
+        assert row == [part for n in LENGTHS for part in (f"{values(length[arm], f'windows_{n}').mean():.2f}", *marks.get(n, ""))]
+
+
+@pytest.mark.parametrize("heading", ["as trained", "tuned"])
+def test_the_differences_of_extensions_in_chapter_13(of_extensions, heading):
+    tail = ", tuned" if heading == "tuned" else ""
+    rows = block(read("13_longer_context.ipynb"), rf"{heading} +64 +128", 4)
+    for extension, line in zip(EXTENSIONS, rows, strict=True):
+        found = [of_extensions[key] for n in LENGTHS if (key := (f"rope, {extension}{tail}", n)) in of_extensions]
+        assert line.split() == [extension, *(part for mean, half, letter in found for part in (f"{mean:+z.2f}±{half:.2f}", letter))]
 
 
 @pytest.mark.parametrize("factor", [1, 2, 4])
