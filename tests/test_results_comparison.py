@@ -175,11 +175,13 @@ def test_what_stands_beside_the_best_method_of_a_task(tasks, printed, task):
 def test_the_table_of_costs_and_the_whole_comparison(length, tasks, printed):
     ratios = defaultdict(list)
     for record in files("cost"):
-        for quantity in ("parameters", "training_seconds", "inference_seconds", "training_mb"):
+        for quantity in ("parameters", "training_seconds", "inference_seconds", "training_mb", "inference_mb"):
             for method, value in record["metrics"][quantity].items():
                 ratios[quantity, record["config"].get("length", 64), method].append(value / record["metrics"][quantity]["none"])
     mean = {key: np.mean(three) for key, three in ratios.items() if len(three) == 3}
-    assert len(mean) == 4 * 3 * 9
+    assert len(mean) == 5 * 3 * 9
+    held = ", ".join(f"{method} {mean['inference_mb', 1024, method]:.1f}" for method in ("shaw", "transformer-xl", "t5", "alibi"))
+    assert f"inference memory at 1024: {held}, others as none" in printed
     for method, line in zip(METHODS[1:], block(printed, r"of none, at", 8), strict=True):
         quantities = ("parameters", "training_seconds", "inference_seconds", "training_mb")
         assert line.split() == [method, *(f"{mean[quantity, n, method]:.2f}" for quantity in quantities for n in (64, 256, 1024))]
