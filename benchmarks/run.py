@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-BENCHMARKS = ["precision", "rotary", "training"]
+BENCHMARKS = ["precision", "rotary", "training", "cluster"]
 
 
 def main(arguments):

@@ -1,7 +1,9 @@
 """The benchmarks run, in their quick form; no time is judged here."""
 
 import sys
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from peers import peer
@@ -11,7 +13,7 @@ from sinpe.experiments.runner import attempt
 for name in ("transformers", "x_transformers", "rotary_embedding_torch"):
     peer(name)
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "benchmarks"))
-compare, precision, rotary, training = (__import__(name) for name in ("compare", "precision", "rotary", "training"))
+cluster, compare, precision, rotary, training = (__import__(name) for name in ("cluster", "compare", "precision", "rotary", "training"))
 
 
 def test_precision_holds_in_a_quick_look_too(capsys):
@@ -38,6 +40,17 @@ def test_training_is_timed_and_the_study_runs(monkeypatch, capsys):
     monkeypatch.setattr(training, "execute", lambda runs, workers: map(attempt, runs))  # here, not in processes
     assert [gate.passed for gate in training.measure(quick=True)] == [None] * 3
     assert "sinusoidal" in capsys.readouterr().out
+
+
+def test_one_worker_and_two_are_given_the_same_runs(monkeypatch, capsys):
+    """The cluster itself is that of test_experiments_cluster."""
+    asked, sent = [], []
+    local = SimpleNamespace(wait_for_workers=asked.append, scheduler_address="here")
+    monkeypatch.setattr(cluster, "LocalCluster", lambda n_workers, **_: nullcontext(local))
+    monkeypatch.setattr(cluster, "execute", lambda runs, scheduler: (sent.append((len(runs), scheduler)), map(attempt, runs))[1])
+    assert [gate.passed for gate in cluster.measure(quick=True)] == [None]
+    assert asked == [1, 2] and sent == [(1, "here"), (4, "here"), (2, "here"), (4, "here")]
+    assert "Dask, 2 workers" in capsys.readouterr().out
 
 
 def test_the_exit_status_tells_whether_a_gate_holds(monkeypatch, capsys):
