@@ -155,7 +155,7 @@ def test_the_differences_of_extensions_in_chapter_13(of_extensions, heading):
         assert line.split() == [extension, *(part for mean, half, letter in found for part in (f"{mean:+z.2f}±{half:.2f}", letter))]
 
 
-@pytest.mark.parametrize("factor", [1, 2, 4])
+@pytest.mark.parametrize("factor", [1, 2, 3, 4])
 def test_the_tables_of_tasks(tasks, printed, factor):
     for method, line in zip(METHODS, block(printed, f"right answers in % at {factor * 16} tokens", 10)[1:], strict=True):
         expected = [method]
