@@ -231,7 +231,7 @@ def build_task(name):
         "marker_position": MarkerPosition,
         "induction": Induction,
     }
-    if name not in makers:
+    if not isinstance(name, str) or name not in makers:
         raise ValueError(f"task must be one of {', '.join(map(repr, makers))}, got {name!r}")
     return makers[name]()
 

@@ -108,13 +108,15 @@ class Run:
 
     @torch.no_grad()
     def evaluate(self, data):
-        """data: a list of (tokens, targets) -> {"loss": nats a target, "accuracy": share of targets hit}."""
+        """data: a list of (tokens, targets) -> {"loss": nats a target, "accuracy": share of targets hit}. Raises ValueError if nothing is asked."""
         loss = hits = count = 0
         for tokens, targets in data:
             logits, asked = self.model(tokens), targets != IGNORE
             loss += _loss(logits, targets).item() * asked.sum().item()
             hits += (logits.argmax(-1) == targets)[asked].sum().item()
             count += asked.sum().item()
+        if not count:
+            raise ValueError(f"data must ask for something: all targets of its {sum(len(tokens) for tokens, _ in data)} sequences are {IGNORE}")
         return {"loss": loss / count, "accuracy": hits / count}
 
     def validation(self):
@@ -136,6 +138,7 @@ class Run:
 
 def train(config, progress=lambda steps: steps, device="cpu"):
     """Run one configuration and return its record: {"config", "seed", "curve", "metrics", "environment"}, all plain values."""
+    measures.check_text(config, config.measure)
     machine.reset_peak_memory()
     start = time.perf_counter()
     run = Run(config, device).fit(progress)

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import groupby
 
-from sinpe.experiments.measures import BLOCKS, LENGTHS, METHODS, MULTIPLES, REPEATS, SEQUENCES
+from sinpe.experiments.measures import BLOCKS, LENGTHS, METHODS, MULTIPLES, REPEATS, SEQUENCES, TUNED, unmeasured
 from sinpe.positions.base import check_size
 from sinpe.tasks import build_task
 from sinpe.training import RunConfig
@@ -113,13 +113,13 @@ def _measuring(config):
     """Seconds for what is measured besides the held-out data."""
     options, length = dict(config.measure_options), config.length
     if config.measure == "lengths":
-        tuned = replace(config, length=4 * length, batch_size=max(1, config.batch_size // 4), steps=options["tune"]) if options.get("tune") else None
-        slices = sum(_forward(replace(config, length=factor * length)) for factor in LENGTHS) * BLOCKS * LENGTHS[-1] * length
+        tuned = unmeasured(config, length=TUNED * length, batch_size=config.batch_size // TUNED, steps=options["tune"]) if options.get("tune") else None
+        slices = sum(_forward(unmeasured(config, length=factor * length)) for factor in LENGTHS) * BLOCKS * LENGTHS[-1] * length
         return 2 * slices + (_training(tuned) if tuned else 0)  # windows that overlap by half
     if config.measure == "multiples":
-        return sum(_forward(replace(config, length=factor * length)) * SEQUENCES * factor * length for factor in MULTIPLES)
+        return sum(_forward(unmeasured(config, length=factor * length)) * SEQUENCES * factor * length for factor in MULTIPLES)
     if config.measure == "cost":
-        forward = sum(_forward(replace(config, position=method)) for method in METHODS)
+        forward = sum(_forward(unmeasured(config, position=method)) for method in METHODS)
         return (options.get("repeats", REPEATS) + 2) * 4 * forward * config.batch_size * length
     return 0
 
