@@ -181,6 +181,39 @@ def test_another_measured_number_is_noticed_but_another_time_is_not(folders):
     assert not any(check.good for check in verify(cost_study(), [again]))
 
 
+def test_what_differs_is_named_and_a_study_may_be_too(folders, monkeypatch):
+    study = tasks_study()
+    monkeypatch.setitem(STUDIES, study.name, lambda: study)
+
+    def again(change):
+        record = next(r for r in load_records(study, folders[study.name]) if r["config"]["position"] == "sinusoidal")
+        change(record)
+        (check,) = verify(study.name, [record])
+        return check.good, check.kind, check.distance
+
+    assert again(lambda r: None) == (True, "identical", 0.0)
+    assert again(lambda r: r["metrics"].update(accuracy_2=0.0)) == (False, "identical, but accuracy_2", 0.0)
+    assert again(lambda r: r["metrics"].pop("accuracy_3"))[:2] == (False, "identical, but accuracy_3")
+    assert again(lambda r: r["curve"].pop()) == (False, "identical, but curve", math.inf)
+    assert again(lambda r: r["curve"].append([9, 1.0])) == (False, "identical, but curve", math.inf)
+    assert again(lambda r: (r["environment"].update(torch="1.0"), r["curve"].pop()))[0] is False
+    assert again(lambda r: r["environment"].update(torch="1.0"))[::2] == (True, 0.0)
+
+
+def test_only_records_of_the_study_are_verified_and_a_run_that_fails_is_said(folders, monkeypatch, capsys):
+    study = tasks_study()
+    with pytest.raises(ValueError, match="records must be those of the study 'tiny-tasks', got one of 'tiny-length'"):
+        verify(study, load_records(length_study(), folders["tiny-length"])[:1])
+    for bad in (None, [{}], 5):
+        with pytest.raises(ValueError, match="records must be a list of records"):
+            verify(study, bad)
+    assert verify(study, []) == []
+    monkeypatch.setitem(STUDIES, study.name, lambda: study)
+    monkeypatch.setattr("sinpe.experiments.verify.execute", lambda configs, *_: ((c, None, "OSError: no memory") for c in configs))
+    assert main(["verify", study.name, "--folder", str(folders[study.name])]) == 1
+    assert re.search(r"error: previous: \w+, seed 10\d: OSError: no memory", capsys.readouterr().err)
+
+
 # Reading the records
 
 

@@ -5,6 +5,7 @@ import fcntl
 import json
 import os
 import pty
+import re
 import signal
 import struct
 import subprocess
@@ -200,6 +201,25 @@ def test_bad_arguments_are_refused(tmp_path):
             run_study(study(), tmp_path, seeds=bad)
     with pytest.raises(ValueError, match="no cell of 'tiny' has 'nobody' in its name. Its sections: position, rate"):
         run_study(study(), tmp_path, only=["nobody"])
+    for bad in (3, ["on", 3], b"on", None):
+        with pytest.raises(ValueError, match=f"only must be a text or a list of texts, got {re.escape(repr(bad))}"):
+            run_study(study(), tmp_path, only=bad)
+    for bad in (3, b"here", ["a"], ""):
+        for call in (run_study, load_records):
+            with pytest.raises(ValueError, match=f"folder must be a path, got {re.escape(repr(bad))}"):
+                call(study(), bad)
+
+
+def test_bad_arguments_leave_no_folder_behind_and_are_refused_even_where_nothing_is_missing(tmp_path, monkeypatch):
+    new = tmp_path / "a" / "b"
+    for bad in ({"only": ["nobody"]}, {"seeds": 0}, {"workers": 0}):
+        with pytest.raises(ValueError, match="no cell of|must be a positive integer, got 0"):
+            run_study(study(), new, **bad)
+    assert not new.parent.exists()
+    monkeypatch.setattr(runner, "execute", lambda configs, *_: ((c, train(c), None) for c in configs))
+    run_study(study(), tmp_path, seeds=1)
+    with pytest.raises(ValueError, match="workers must be a positive integer, got 'two'"):
+        run_study(study(), tmp_path, seeds=1, workers="two")
     assert study().select("rate") == study().select(["rate"]) and len(study().select("rate")) == 2  # one text is not its letters
 
 

@@ -40,11 +40,13 @@ def run_study(study, folder=None, *, seeds=None, only=(), workers=None, schedule
     """
     study = get_study(study)
     folder = records.folder_of(study, folder)
+    wanted = study.runs(seeds, only)
+    if workers is not None:
+        check_size("workers", workers)
     workers = 1 if workers is None and study.alone else workers
     with records.locked(folder):
         there = records.load_records(study, folder)
         done = {records.name_of(record["config"], record["seed"]) for record in there}
-        wanted = study.runs(seeds, only)
         missing = [config for config in wanted if records.name_of(config, config.seed) not in done]
         text = _same_text(there, missing)
         failures = []
@@ -72,7 +74,7 @@ def execute(configs, workers=None, scheduler=None):
         from joblib import Parallel, delayed, parallel_config
     except ImportError:
         raise ValueError("running a study needs joblib: pip install 'sinpe[cluster]'") from None
-    place = _cluster(scheduler) if scheduler else _processes(workers)
+    place = _processes(workers) if scheduler is None else _cluster(scheduler)
     with place as (work, options), parallel_config(**options):
         jobs = Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch="all")
         yield from jobs(delayed(work)(config) for config in configs)
@@ -136,10 +138,15 @@ def _cluster(address):
     """Work on a Dask cluster."""
     try:
         from distributed import Client
+        from distributed.comm import get_address_host_port, parse_address
         from joblib._dask import DaskDistributedBackend
     except ImportError:
         raise ValueError("a scheduler needs dask and distributed: pip install 'sinpe[cluster]'") from None
+    if not isinstance(address, str):
+        raise ValueError(f"scheduler must be an address, tcp://10.0.0.1:8786 say, got {address!r}")
     try:
+        if parse_address(address)[0] not in ("inproc", "ucx"):  # which have no port
+            get_address_host_port(address)  # a client that meets a bad address ends only after a wait, and with a traceback
         client = Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError) as error:
         raise ValueError(f"scheduler {address!r} cannot be reached: {error}") from None

@@ -1,5 +1,6 @@
 """What a study is: which configurations are run with which seeds, and which of them are compared."""
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import groupby
@@ -21,6 +22,9 @@ class Cell:
     arm: str
     config: RunConfig
     seeds: int = 5
+
+    def __post_init__(self):
+        check_size("seeds", self.seeds)
 
     @property
     def name(self):
@@ -48,6 +52,8 @@ class Comparison:
         for side in ("these", "those"):
             cells = getattr(self, side)
             object.__setattr__(self, side, (cells,) if isinstance(cells, Cell) else tuple(cells))
+            if not getattr(self, side):
+                raise ValueError(f"{side} must be a cell or several, got none for {self.name!r}")
 
 
 @dataclass(frozen=True)
@@ -65,6 +71,11 @@ class Study:
     uncompared: tuple[Cell, ...] = ()
     alone: bool = False
 
+    def __post_init__(self):
+        name, times = Counter(cell.name for cell in self.cells).most_common(1)[0] if self.cells else (None, 1)
+        if times > 1:
+            raise ValueError(f"cells must have names of their own, got {times} that are called {name!r}")
+
     @cached_property
     def cells(self):
         """Every cell once, in the order in which the comparisons ask for it."""
@@ -74,6 +85,8 @@ class Study:
     def select(self, only=()):
         """Cells whose name contains one of these texts, or the one text; all cells without any. Raises ValueError if there is none."""
         only = (only,) if isinstance(only, str) else only
+        if not isinstance(only, list | tuple | set) or not all(isinstance(text, str) for text in only):
+            raise ValueError(f"only must be a text or a list of texts, got {only!r}")
         chosen = [cell for cell in self.cells if not only or any(text in cell.name for text in only)]
         if not chosen:
             sections = ", ".join(dict.fromkeys(cell.section for cell in self.cells))
