@@ -1,13 +1,11 @@
 """The same study on a Dask cluster: a real scheduler and two real workers on this machine, one of which is killed in the middle."""
 
-import gc
 import json
 import re
 import signal
 import socket
 import subprocess
 import sys
-import time
 from importlib.util import find_spec
 
 import pytest
@@ -90,12 +88,13 @@ def test_a_scheduler_that_does_not_answer_is_said_in_words(tmp_path, monkeypatch
 
 
 @pytest.mark.parametrize("address", ["", " ", "nonsense", "tcp://", "tcp://127.0.0.1", "127.0.0.1:x", "tcp://127.0.0.1:8786/path"])
-def test_an_address_that_is_none_is_refused_at_once_and_does_not_mean_this_machine(address, tmp_path, capfd):
-    start = time.monotonic()
+def test_an_address_that_is_none_is_refused_at_once_and_does_not_mean_this_machine(address, tmp_path, monkeypatch):
+    """A client that is begun on one ends after 20 seconds, with a traceback."""
+    monkeypatch.setattr("distributed.Client", lambda *_, **__: pytest.fail("a client was begun"))
+    monkeypatch.setattr(runner, "_processes", lambda *_: pytest.fail("it runs here"))
     with pytest.raises(ValueError, match=f"scheduler '{address}' cannot be reached"):
         run_study(SLOW, tmp_path, scheduler=address)
-    gc.collect()  # a client that was begun would be ended here
-    assert time.monotonic() - start < 5 and capfd.readouterr().err == "" and count(tmp_path) == 0
+    assert count(tmp_path) == 0
 
 
 @pytest.mark.parametrize("bad", [5, True, b"tcp://127.0.0.1:1", ["tcp://127.0.0.1:1"]])
