@@ -12,6 +12,7 @@ import subprocess
 import sys
 import termios
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psutil
@@ -144,6 +145,24 @@ def test_a_run_that_kills_its_process_every_time_is_given_up(monkeypatch):
     monkeypatch.setattr(runner, "attempt", die)
     ((_, record, problem),) = execute([config()], workers=1)
     assert record is None and problem.startswith("its process was killed 3 times")
+
+
+def test_threads_of_one_process_make_their_runs_one_at_a_time(monkeypatch):
+    """As the threads of a Dask worker: two runs at once would draw their weights from one stream."""
+    at_work, most = [], []
+
+    def slowly(config):
+        at_work.append(config)
+        most.append(len(at_work))
+        time.sleep(0.02)
+        at_work.remove(config)
+        return config.seed
+
+    monkeypatch.setattr(runner, "train", slowly)
+    configs = [config(seed=seed) for seed in range(8)]
+    with ThreadPoolExecutor(4) as threads:
+        assert [record for _, record, _ in threads.map(runner.attempt, configs)] == list(range(8))
+    assert set(most) == {1}
 
 
 def test_a_damaged_folder_is_refused_before_anything_runs(tmp_path):

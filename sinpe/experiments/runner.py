@@ -23,6 +23,7 @@ from sinpe.training import train
 
 ATTEMPTS = 3  # for a run whose process was killed
 PATIENCE = 10  # seconds for a scheduler to answer
+ALONE = threading.Lock()
 ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
 
 
@@ -34,7 +35,8 @@ def run_study(study, folder=None, *, seeds=None, only=(), workers=None, schedule
     """Run what is missing of a study and write its records. Returns how many runs were made.
 
     study, folder: as in `load_records`. seeds: how many a cell instead of the planned number. only: parts of the names of cells, or one.
-    workers: processes on this machine, one thread each; None for one a core, or for one in all where runs are timed. scheduler: address of a Dask scheduler, whose workers run instead.
+    workers: processes on this machine, one thread each; None for one a core, or for one in all where runs are timed.
+    scheduler: address of a Dask scheduler, whose workers run instead, one run at a time each: start one a core, or one a machine where runs are timed.
     Interrupted or killed, it is run again in the same way and goes on. Shows a progress bar on a terminal.
     Raises RecordError for a damaged folder or one in use, Failed at the end naming the runs that could not be made.
     """
@@ -81,10 +83,14 @@ def execute(configs, workers=None, scheduler=None):
 
 
 def attempt(config):
-    """One run on one thread -> (config, record, None), or (config, None, what went wrong)."""
+    """One run on one thread -> (config, record, None), or (config, None, what went wrong).
+
+    One at a time in a process: a Dask worker may have several threads, and torch's generator, from which weights come, is the process's own.
+    """
     torch.set_num_threads(1)
     try:
-        return config, train(config), None
+        with ALONE:
+            return config, train(config), None
     except Exception as error:  # noqa: BLE001 - one bad run must not end the study
         return config, None, f"{type(error).__name__}: {error}"
 
