@@ -251,6 +251,18 @@ def test_windows_longer_than_the_text_are_refused():
             token_losses(None, torch.zeros(9, dtype=torch.long), length, step)
 
 
+@pytest.mark.parametrize("bad", [[1, 2, 3], None, torch.zeros(3, 4, dtype=torch.int64), torch.zeros(9), torch.tensor(3)])
+def test_ids_of_another_kind_or_shape_are_refused(bad):
+    with pytest.raises(ValueError, match=r"ids must be an int64 tensor of shape \(tokens,\), got"):
+        token_losses(None, bad, 2, 1)
+
+
+@pytest.mark.parametrize("bad", [0, -1, 8.0, "8", None, True])
+def test_places_of_no_length_are_refused(bad):
+    with pytest.raises(ValueError, match=f"length must be a positive integer, got {bad!r}"):
+        measures.places(bad)
+
+
 def test_at_least_one_round_is_timed():
     with pytest.raises(ValueError, match="repeats must be a positive integer, got 0"):
         measures.cost(Run(decoder("which_more", "none", length=8)), repeats=0)

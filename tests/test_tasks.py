@@ -194,8 +194,11 @@ def test_bad_sizes_and_splits_are_refused_by_name(name):
             task.batch("train", 2, bad, generator())
         with pytest.raises(ValueError, match=f"sequences must be a positive integer, got {bad!r}"):
             task.held_out("test", 16, bad)
-    with pytest.raises(ValueError, match="split must be one of .* got 'exam'"):
-        task.held_out("exam", 16)
+    for bad in ("exam", "trian", None, ["test"]):
+        with pytest.raises(ValueError, match=f"split must be one of .* got {re.escape(repr(bad))}"):
+            task.held_out(bad, 16)
+        with pytest.raises(ValueError, match=f"split must be one of .* got {re.escape(repr(bad))}"):
+            task.batch(bad, 2, 16, generator())
 
 
 @pytest.mark.parametrize("make", [WhichFirst, WhichMore, Copy, Reverse, Previous, MarkerPosition, Induction])

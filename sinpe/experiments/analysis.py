@@ -12,7 +12,6 @@ from sinpe.experiments.measures import METHODS, numbers, places
 from sinpe.experiments.records import identity
 from sinpe.experiments.statistics import Difference, differences, estimate, steps_to_reach
 from sinpe.experiments.studies import get_study
-from sinpe.positions.base import check_size
 
 
 @dataclass(frozen=True)
@@ -147,7 +146,7 @@ def by_place(study, records, length):
 
     Raises ValueError for a length at which no record has it.
     """
-    starts = places(check_size("length", length))
+    starts = places(length)
     cells, sizes = by_cell(study, records), _measured(records, "position")
     if records and length not in sizes:
         raise ValueError(f"length must be one at which the records tell the loss by place, {', '.join(map(str, sizes)) or 'here none'}, got {length}")

@@ -159,7 +159,10 @@ def check_text(config, measure):
 
 @torch.no_grad()
 def token_losses(model, ids, length, step):
-    """Loss in nats of each next token, in windows of `length` that start every `step` tokens. ids: (tokens,). Returns float32 (windows, length)."""
+    """Loss in nats of each next token, in windows of `length` that start every `step` tokens. ids: int64 (tokens,). Returns float32 (windows, length)."""
+    if not isinstance(ids, torch.Tensor) or ids.ndim != 1 or ids.dtype != torch.int64:
+        got = f"{ids.dtype} {tuple(ids.shape)}" if isinstance(ids, torch.Tensor) else type(ids).__name__
+        raise ValueError(f"ids must be an int64 tensor of shape (tokens,), got {got}")
     if check_size("length", length) >= len(ids):
         raise ValueError(f"length must be below the {len(ids)} tokens that are read, got {length}")
     starts = torch.arange(0, len(ids) - length, check_size("step", step), device=ids.device)
@@ -170,7 +173,7 @@ def token_losses(model, ids, length, step):
 
 def places(length):
     """Where the ranges of places begin by which a loss is told: 0, 1, 2, 4, 8, …"""
-    return [0, *(2**k for k in range((length - 1).bit_length()))]
+    return [0, *(2**k for k in range((check_size("length", length) - 1).bit_length()))]
 
 
 def _extended(run, extension, factor, **changes):
