@@ -124,6 +124,9 @@ def test_studies_that_make_no_sense_are_refused():
             Comparison("a", "n", *sides)
     with pytest.raises(ValueError, match="cells must have names of their own, got 2 that are called 'a: b'"):
         Study("s", "", (Comparison("a", "n", one, Cell("a", "b", config(position="none"))),))
+    other = Cell("a", "c", config(position="none"))
+    with pytest.raises(ValueError, match="comparisons must have names of their own, got 2 that are called 'n'"):
+        Study("s", "", (Comparison("a", "n", one, other), Comparison("b", "n", other, one)))
     assert Study("s", "", ()).cells == []
 
 

@@ -72,9 +72,10 @@ class Study:
     alone: bool = False
 
     def __post_init__(self):
-        name, times = Counter(cell.name for cell in self.cells).most_common(1)[0] if self.cells else (None, 1)
-        if times > 1:
-            raise ValueError(f"cells must have names of their own, got {times} that are called {name!r}")
+        for what, those in {"cells": self.cells, "comparisons": self.comparisons}.items():
+            name, times = Counter(one.name for one in those).most_common(1)[0] if those else (None, 1)
+            if times > 1:
+                raise ValueError(f"{what} must have names of their own, got {times} that are called {name!r}")
 
     @cached_property
     def cells(self):
