@@ -49,6 +49,10 @@ class RunConfig:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < 0:
                 raise ValueError(f"{name} must be a non-negative integer, got {value!r}")
+        for name in ("position_options", "measure_options"):
+            value = getattr(self, name)
+            if not isinstance(value, tuple) or not all(isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str) for pair in value):
+                raise ValueError(f"{name} must be a tuple of pairs, each of a name and a value, got {value!r}")
         measures.check(self)
         task = build_task(self.task)
         if task.vocab_size != self.model.vocab_size:
