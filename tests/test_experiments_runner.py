@@ -68,8 +68,14 @@ def wait_for(condition, seconds=300):
 
 def workers_of(process):
     """Its living worker processes."""
-    children = psutil.Process(process.pid).children()
-    return [child for child in children if child.status() != psutil.STATUS_ZOMBIE and "popen_loky" in " ".join(child.cmdline())]
+    return [child for child in psutil.Process(process.pid).children() if is_worker(child)]
+
+
+def is_worker(child):
+    try:
+        return child.status() != psutil.STATUS_ZOMBIE and "popen_loky" in " ".join(child.cmdline())
+    except psutil.NoSuchProcess:  # it ended while it was asked
+        return False
 
 
 def count(folder):

@@ -194,7 +194,7 @@ def test_bad_sizes_and_splits_are_refused_by_name(name):
             task.batch("train", 2, bad, generator())
         with pytest.raises(ValueError, match=f"sequences must be a positive integer, got {bad!r}"):
             task.held_out("test", 16, bad)
-    for bad in ("exam", "trian", None, ["test"]):
+    for bad in ("exam", "training", None, ["test"]):
         with pytest.raises(ValueError, match=f"split must be one of .* got {re.escape(repr(bad))}"):
             task.held_out(bad, 16)
         with pytest.raises(ValueError, match=f"split must be one of .* got {re.escape(repr(bad))}"):
