@@ -10,6 +10,7 @@ import torch
 from sinpe.positions.base import check_size
 from sinpe.text import Corpus, english, english_words
 
+SPLITS = ("train", "validation", "test")
 IGNORE = -100  # torch's default ignore_index
 DRAWS = 2048  # held-out sequences of a synthetic task, whose supply is endless
 A, B, QUERY, FILLER = 0, 1, 2, 3  # the synthetic alphabet: two markers, the question, and the first of the fillers
@@ -67,7 +68,7 @@ class Synthetic:
     def held_out(self, split, length, sequences=None):
         """The first sequences of a stream that no training run draws from."""
         seeds = {"validation": 11, "test": 12}
-        if split not in seeds:
+        if not isinstance(split, str) or split not in seeds:
             raise ValueError(f"split must be one of {', '.join(map(repr, seeds))}, got {split!r}")
         return self.batch(split, DRAWS if sequences is None else check_size("sequences", sequences), length, torch.Generator().manual_seed(seeds[split]))
 
@@ -83,7 +84,7 @@ class WhichFirst(Synthetic):
 
     def batch(self, split, batch_size, length, generator):
         """Tokens, targets, both int64 (batch_size, length)."""
-        tokens = _fillers(self, batch_size, length, generator, least=3)
+        tokens = _fillers(self, split, batch_size, length, generator, least=3)
         places = torch.rand(batch_size, length - 1, generator=generator).argsort(1)[:, :2].sort(1).values
         first = torch.randint(2, (batch_size,), generator=generator)
         tokens.scatter_(1, places, torch.stack([first, 1 - first], 1))
@@ -101,7 +102,7 @@ class WhichMore(Synthetic):
 
     def batch(self, split, batch_size, length, generator):
         """Tokens, targets (batch_size, length). The winner occurs 2 or 3 times, the other once."""
-        tokens = _fillers(self, batch_size, length, generator, least=5)
+        tokens = _fillers(self, split, batch_size, length, generator, least=5)
         winner = torch.randint(2, (batch_size,), generator=generator)
         times = torch.randint(2, 4, (batch_size,), generator=generator)
         places = torch.rand(batch_size, length - 1, generator=generator).argsort(1)
@@ -126,7 +127,7 @@ class Copy(Synthetic):
 
     def _answered(self, split, batch_size, length, generator, source):
         """source: (step of the answer, n) -> which symbol it is."""
-        half = _check_sizes(self, batch_size, length, 2) // 2
+        half = _check_sizes(self, split, batch_size, length, 2) // 2
         n = _sizes(split, batch_size, half, generator)
         body = torch.randint(FILLER, self.vocab_size, (batch_size, half), generator=generator)
         place = torch.arange(length).expand(batch_size, length)
@@ -160,7 +161,7 @@ class Previous(Synthetic):
 
     def batch(self, split, batch_size, length, generator):
         """Tokens, targets, both int64 (batch_size, length)."""
-        tokens = torch.randint(FILLER, self.vocab_size, (batch_size, _check_sizes(self, batch_size, length, 2)), generator=generator)
+        tokens = torch.randint(FILLER, self.vocab_size, (batch_size, _check_sizes(self, split, batch_size, length, 2)), generator=generator)
         targets = tokens.roll(1, 1)
         targets[:, 0] = IGNORE
         return tokens, targets
@@ -181,7 +182,7 @@ class MarkerPosition(Synthetic):
 
     def batch(self, split, batch_size, length, generator):
         """Tokens, targets, both int64 (batch_size, length). Needs length > reach."""
-        _check_sizes(self, batch_size, length, self.reach + 1)
+        _check_sizes(self, split, batch_size, length, self.reach + 1)
         query = _sizes(split, batch_size, length - 1, generator, least=self.reach)
         distance = torch.randint(self.reach, (batch_size, 1), generator=generator)
         tokens = torch.randint(FILLER, self.vocab_size, (batch_size, length), generator=generator)
@@ -205,7 +206,7 @@ class Induction(Synthetic):
 
     def batch(self, split, batch_size, length, generator):
         """Tokens, targets, both int64 (batch_size, length). An odd length ends with a key."""
-        pairs = (_check_sizes(self, batch_size, length, 3) + 1) // 2
+        pairs = (_check_sizes(self, split, batch_size, length, 3) + 1) // 2
         value_of = torch.randint(self.kinds, (batch_size, self.kinds), generator=generator)
         keys = torch.randint(self.kinds, (batch_size, pairs), generator=generator)
         values = value_of.gather(1, keys)
@@ -231,7 +232,7 @@ def build_task(name):
         "marker_position": MarkerPosition,
         "induction": Induction,
     }
-    if name not in makers:
+    if not isinstance(name, str) or name not in makers:
         raise ValueError(f"task must be one of {', '.join(map(repr, makers))}, got {name!r}")
     return makers[name]()
 
@@ -241,14 +242,16 @@ def _windows(ids, starts, length):
     return windows[:, :-1], windows[:, 1:]
 
 
-def _fillers(task, batch_size, length, generator, least):
-    tokens = torch.randint(FILLER, task.vocab_size, (batch_size, _check_sizes(task, batch_size, length, least)), generator=generator)
+def _fillers(task, split, batch_size, length, generator, least):
+    tokens = torch.randint(FILLER, task.vocab_size, (batch_size, _check_sizes(task, split, batch_size, length, least)), generator=generator)
     tokens[:, -1] = QUERY
     return tokens
 
 
-def _check_sizes(task, batch_size, length, least):
+def _check_sizes(task, split, batch_size, length, least):
     """`length`, or ValueError."""
+    if split not in SPLITS:
+        raise ValueError(f"split must be one of {', '.join(map(repr, SPLITS))}, got {split!r}")
     check_size("batch_size", batch_size)
     check_size("length", length)
     if length < least:

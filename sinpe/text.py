@@ -47,7 +47,7 @@ class Corpus:
     def split(self, name):
         """One of "train", "validation", "test" -> int64 ids of shape (tokens,)."""
         bounds = {"train": (0.0, 0.8), "validation": (0.8, 0.9), "test": (0.9, 1.0)}
-        if name not in bounds:
+        if not isinstance(name, str) or name not in bounds:
             raise ValueError(f"split must be one of {', '.join(map(repr, bounds))}, got {name!r}")
         start, stop = (round(part * len(self._ids)) for part in bounds[name])
         return self._ids[start:stop]

@@ -49,6 +49,10 @@ class RunConfig:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < 0:
                 raise ValueError(f"{name} must be a non-negative integer, got {value!r}")
+        for name in ("position_options", "measure_options"):
+            value = getattr(self, name)
+            if not isinstance(value, tuple) or not all(isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str) for pair in value):
+                raise ValueError(f"{name} must be a tuple of pairs, each of a name and a value, got {value!r}")
         measures.check(self)
         task = build_task(self.task)
         if task.vocab_size != self.model.vocab_size:
@@ -108,13 +112,15 @@ class Run:
 
     @torch.no_grad()
     def evaluate(self, data):
-        """data: a list of (tokens, targets) -> {"loss": nats a target, "accuracy": share of targets hit}."""
+        """data: a list of (tokens, targets) -> {"loss": nats a target, "accuracy": share of targets hit}. Raises ValueError if nothing is asked."""
         loss = hits = count = 0
         for tokens, targets in data:
             logits, asked = self.model(tokens), targets != IGNORE
             loss += _loss(logits, targets).item() * asked.sum().item()
             hits += (logits.argmax(-1) == targets)[asked].sum().item()
             count += asked.sum().item()
+        if not count:
+            raise ValueError(f"data must ask for something: all targets of its {sum(len(tokens) for tokens, _ in data)} sequences are {IGNORE}")
         return {"loss": loss / count, "accuracy": hits / count}
 
     def validation(self):
@@ -136,6 +142,7 @@ class Run:
 
 def train(config, progress=lambda steps: steps, device="cpu"):
     """Run one configuration and return its record: {"config", "seed", "curve", "metrics", "environment"}, all plain values."""
+    measures.check_text(config, config.measure)
     machine.reset_peak_memory()
     start = time.perf_counter()
     run = Run(config, device).fit(progress)

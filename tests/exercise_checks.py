@@ -1,5 +1,7 @@
 """What holds for the checks of every chapter: a right answer passes, a mistake is called by its name, anything else gets a helpful message."""
 
+from copy import deepcopy
+
 import pytest
 
 
@@ -20,6 +22,21 @@ class ExerciseChecks:
         verdict = self.CHECKS[name](answer)
         assert verdict and verdict.status == "correct", verdict
 
+    def test_answers_that_use_up_their_arguments_are_judged_by_what_they_return(self, name, answer):
+        def greedy(*arguments):
+            value = deepcopy(answer(*arguments))
+            for argument in arguments:
+                if isinstance(argument, list):
+                    argument.clear()
+                elif hasattr(argument, "shape") and argument.shape:
+                    argument[...] = 7
+            return value
+
+        if callable(answer):
+            for attempt in (greedy, answer):
+                verdict = self.CHECKS[name](attempt)
+                assert verdict.status == "correct", verdict
+
     def test_each_mistake_is_called_by_its_name(self, name, answer, mistake):
         verdict = self.CHECKS[name](answer)
         assert not verdict and verdict.mistake == mistake, verdict
@@ -32,6 +49,14 @@ class ExerciseChecks:
     @pytest.mark.parametrize("stub", [..., None, lambda *_: ..., lambda *_: None, lambda *_: _raise(NotImplementedError)])
     def test_an_untouched_stub_is_not_attempted(self, name, stub):
         assert self.CHECKS[name](stub).status == "not attempted"
+
+    def test_what_cannot_become_numbers_is_wrong(self, name):
+        class Broken:
+            def __array__(self, *_, **__):
+                raise RuntimeError("not a number")
+
+        verdict = self.CHECKS[name](lambda *_: Broken())
+        assert not verdict and verdict.message
 
     def test_an_exception_is_reported(self, name):
         verdict = self.CHECKS[name](lambda *_: 1 / 0)

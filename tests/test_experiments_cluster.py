@@ -1,6 +1,7 @@
 """The same study on a Dask cluster: a real scheduler and two real workers on this machine, one of which is killed in the middle."""
 
 import json
+import re
 import signal
 import socket
 import subprocess
@@ -84,3 +85,19 @@ def test_a_scheduler_that_does_not_answer_is_said_in_words(tmp_path, monkeypatch
         run_study(SLOW, tmp_path, scheduler=f"tcp://127.0.0.1:{port}")
     with pytest.raises(ValueError, match="scheduler 'nonsense://x' cannot be reached"):
         run_study(SLOW, tmp_path, scheduler="nonsense://x")
+
+
+@pytest.mark.parametrize("address", ["", " ", "nonsense", "tcp://", "tcp://127.0.0.1", "127.0.0.1:x", "tcp://127.0.0.1:8786/path"])
+def test_an_address_that_is_none_is_refused_at_once_and_does_not_mean_this_machine(address, tmp_path, monkeypatch):
+    """A client that is begun on one ends after 20 seconds, with a traceback."""
+    monkeypatch.setattr("distributed.Client", lambda *_, **__: pytest.fail("a client was begun"))
+    monkeypatch.setattr(runner, "_processes", lambda *_: pytest.fail("it runs here"))
+    with pytest.raises(ValueError, match=f"scheduler '{address}' cannot be reached"):
+        run_study(SLOW, tmp_path, scheduler=address)
+    assert count(tmp_path) == 0
+
+
+@pytest.mark.parametrize("bad", [5, True, b"tcp://127.0.0.1:1", ["tcp://127.0.0.1:1"]])
+def test_a_scheduler_that_is_no_text_is_refused(bad, tmp_path):
+    with pytest.raises(ValueError, match=f"scheduler must be an address, tcp://10.0.0.1:8786 say, got {re.escape(repr(bad))}"):
+        run_study(SLOW, tmp_path, scheduler=bad)

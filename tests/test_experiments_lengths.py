@@ -1,9 +1,10 @@
 """The studies `length`, `tasks` and `cost`: complete, paired, affordable; run and resumed like the first; and what is read from their records."""
 
+import copy
 import json
 import math
 import re
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from statistics import fmean
 
 import pytest
@@ -180,6 +181,39 @@ def test_another_measured_number_is_noticed_but_another_time_is_not(folders):
     assert not any(check.good for check in verify(cost_study(), [again]))
 
 
+def test_what_differs_is_named_and_a_study_may_be_too(folders, monkeypatch):
+    study = tasks_study()
+    monkeypatch.setitem(STUDIES, study.name, lambda: study)
+
+    def again(change):
+        record = next(r for r in load_records(study, folders[study.name]) if r["config"]["position"] == "sinusoidal")
+        change(record)
+        (check,) = verify(study.name, [record])
+        return check.good, check.kind, check.distance
+
+    assert again(lambda r: None) == (True, "identical", 0.0)
+    assert again(lambda r: r["metrics"].update(accuracy_2=0.0)) == (False, "identical, but accuracy_2", 0.0)
+    assert again(lambda r: r["metrics"].pop("accuracy_3"))[:2] == (False, "identical, but accuracy_3")
+    assert again(lambda r: r["curve"].pop()) == (False, "identical, but curve", math.inf)
+    assert again(lambda r: r["curve"].append([9, 1.0])) == (False, "identical, but curve", math.inf)
+    assert again(lambda r: (r["environment"].update(torch="1.0"), r["curve"].pop()))[0] is False
+    assert again(lambda r: r["environment"].update(torch="1.0"))[::2] == (True, 0.0)
+
+
+def test_only_records_of_the_study_are_verified_and_a_run_that_fails_is_said(folders, monkeypatch, capsys):
+    study = tasks_study()
+    with pytest.raises(ValueError, match="records must be those of the study 'tiny-tasks', got one of 'tiny-length'"):
+        verify(study, load_records(length_study(), folders["tiny-length"])[:1])
+    for bad in (None, [{}], 5):
+        with pytest.raises(ValueError, match="records must be a list of records"):
+            verify(study, bad)
+    assert verify(study, []) == []
+    monkeypatch.setitem(STUDIES, study.name, lambda: study)
+    monkeypatch.setattr("sinpe.experiments.verify.execute", lambda configs, *_: ((c, None, "OSError: no memory") for c in configs))
+    assert main(["verify", study.name, "--folder", str(folders[study.name])]) == 1
+    assert re.search(r"error: previous: \w+, seed 10\d: OSError: no memory", capsys.readouterr().err)
+
+
 # Reading the records
 
 
@@ -277,6 +311,92 @@ def test_planned_differences_from_sinusoids_are_paired_and_absent_where_nothing_
     assert analysis.summary(STUDY, MADE_UP, "windows_64").keys() == {CELLS[arm] for arm in ("sinusoidal", "rope", "ntk-aware")}
 
 
+def edited(change, chosen=lambda record: True):
+    """The made-up records with change(metrics) on the chosen ones."""
+    out = copy.deepcopy(MADE_UP)
+    for record in filter(chosen, out):
+        change(record["metrics"])
+    return out
+
+
+def is_rope(*seeds):
+    return lambda record: record["config"]["position"] == "rope" and not record["config"]["measure_options"] and record["seed"] in seeds
+
+
+def test_seeds_that_lack_a_reading_are_left_out_of_its_pairs_and_of_no_other():
+    """As many readings at one length as at the other, but of other seeds."""
+    holes = edited(lambda m: m.pop("windows_4"), is_rope(103))
+    next(filter(is_rope(104), holes))["metrics"].pop("windows_8")
+    found = analysis.change(STUDY, holes, "windows", [CELLS["rope"]])[CELLS["rope"]]
+    rises = {n: dict(zip(range(101, 106), [a - b for a, b in zip(values("rope", n), values("rope", 4), strict=True)], strict=True)) for n in (8, 16)}
+    assert found[8].plain == estimate(rises[8][seed] for seed in (101, 102, 105))
+    assert found[16].plain == estimate(rises[16][seed] for seed in (101, 102, 104, 105))
+    alone = edited(lambda m: m.pop("windows_8"), is_rope(102, 103, 104, 105))
+    assert analysis.change(STUDY, alone, "windows")[CELLS["rope"]][8] is None
+    compared = analysis.differences_from(STUDY, edited(lambda m: m.pop("windows_64"), is_rope(101)), "method: sinusoidal", "windows")
+    assert (compared[CELLS["rope"]][64].plain.n, compared[CELLS["rope"]][4].plain.n) == (4, 5)
+    findings = analysis.compare(STUDY, MADE_UP)
+    with pytest.raises(ValueError, match="lack runs that the finding 'rope - sinusoidal, read at 4'"):
+        analysis.paired(STUDY, holes, findings)
+
+
+def test_the_order_of_the_records_does_not_matter():
+    for read in (analysis.across, analysis.change):
+        assert read(STUDY, MADE_UP[::-1], "windows") == read(STUDY, MADE_UP, "windows")
+    assert analysis.compare(STUDY, MADE_UP[::-1]) == analysis.compare(STUDY, MADE_UP)
+
+
+READERS = {
+    "across": lambda study, records: analysis.across(study, records, "windows"),
+    "change": lambda study, records: analysis.change(study, records, "windows"),
+    "compare": analysis.compare,
+    "differences_from": lambda study, records: analysis.differences_from(study, records, "method: sinusoidal", "windows"),
+    "summary": analysis.summary,
+    "by_place": lambda study, records: analysis.by_place(study, records, 8),
+    "costs": lambda study, records: analysis.costs(study, records, "parameters"),
+}
+
+
+@pytest.mark.parametrize("read", READERS.values(), ids=READERS)
+def test_records_that_are_none_foreign_double_or_not_finite_are_refused_by_name(read):
+    for bad in (None, 3, "abc", {}, [1], [{}], iter(MADE_UP)):
+        with pytest.raises(ValueError, match="records must be a list of records, as load_records gives them, got"):
+            read(STUDY, bad)
+    foreign = made_up(tasks_study(), lambda cell, seed: {})
+    with pytest.raises(ValueError, match="records must be those of the study 'tiny-length', got one of 'tiny-tasks', seed 101"):
+        read(STUDY, MADE_UP + foreign)
+    with pytest.raises(ValueError, match="records must have every run once, got two of 'method: rope' with seed 103"):
+        read(STUDY, MADE_UP + [record for record in MADE_UP if is_rope(103)(record)])
+    for bad in (math.nan, math.inf, "2.0", None, [1.0, math.nan], {"none": -math.inf}):
+        with pytest.raises(ValueError, match=r"metrics must be finite numbers, got windows_8=.* of 'method: rope' with seed 102"):
+            read(STUDY, edited(lambda metrics, bad=bad: metrics.update(windows_8=bad), is_rope(102)))
+
+
+def test_names_of_quantities_cells_and_metrics_that_are_not_there_are_refused():
+    for bad in ("window", "position", None, ["windows"], ""):
+        for read in (analysis.across, analysis.change):
+            with pytest.raises(ValueError, match=f"quantity must be one that 'tiny-length' has .* 'windows', 'blocks', got {re.escape(repr(bad))}"):
+                read(STUDY, MADE_UP, bad)
+    with pytest.raises(ValueError, match="quantity must be one that 'tiny-cost' has at several lengths, here none"):
+        analysis.across(cost_study(), [], "windows")
+    foreign = tasks_study().cells[0]
+    for bad, said in ((["method: rope"], "method: rope"), (CELLS["rope"], "method: rope"), ("rope", "rope"), (3, 3), ([foreign], foreign.name)):
+        with pytest.raises(ValueError, match=f"cells must be a list of cells of the study, got {said!r}"):
+            analysis.change(STUDY, MADE_UP, "windows", bad)
+    assert analysis.change(STUDY, MADE_UP, "windows", []) == {} == analysis.summary(STUDY, [], "loss")
+    with pytest.raises(ValueError, match="name must be a metric of the records, 'test_loss', .* got 'loss'"):
+        analysis.summary(STUDY, MADE_UP, "loss")
+    placed = edited(lambda metrics: metrics.update(position_8=[1.0, 2.0, 3.0, 4.0]))
+    with pytest.raises(ValueError, match="length must be one at which the records tell the loss by place, 8, got 16"):
+        analysis.by_place(STUDY, placed, 16)
+    for bad in (0, -8, "8", 8.0, True, None):
+        with pytest.raises(ValueError, match=f"length must be a positive integer, got {bad!r}"):
+            analysis.by_place(STUDY, placed, bad)
+    for bad in (None, 3, ["length"], {}, "Length"):
+        with pytest.raises(ValueError, match=f"study must be one of .* got {re.escape(repr(bad))}"):
+            analysis.across(bad, MADE_UP, "windows")
+
+
 def test_loss_by_place():
     made = made_up(STUDY, lambda cell, seed: {} if cell.arm == "learned" else {"position_8": [seed, 2.0, 3.0, 4.0]})
     table = analysis.by_place(STUDY, made, 8)
@@ -291,8 +411,18 @@ def test_costs_are_ratios_within_a_record():
     ((cell, table),) = analysis.costs(study, made, "training_seconds").items()
     assert cell == study.cells[0] and table["none"].mean == 1 and table["alibi"].mean == pytest.approx(fmean((2, 3, 4)))
     assert table["alibi"].low < 2 and not math.isinf(table["alibi"].high)
-    with pytest.raises(ValueError, match="quantity must be one that is measured for every method, here 'training_seconds', got 'seconds'"):
-        analysis.costs(study, made, "seconds")
+    for bad in ("seconds", None, ["training_seconds"], "test_loss"):
+        with pytest.raises(ValueError, match=f"quantity must be one that is measured for every method, here 'training_seconds', got {re.escape(repr(bad))}"):
+            analysis.costs(study, made, bad)
+
+
+@pytest.mark.parametrize("odd", [{"none": 0.0, "alibi": 2.0}, {"alibi": 2.0}, {"none": 1.0}, {}])
+@pytest.mark.parametrize("place", [0, 2])
+def test_costs_without_the_cost_of_no_position_or_of_one_method_are_refused(odd, place):
+    study = cost_study(seeds=3)
+    made = made_up(study, lambda cell, seed: {"training_mb": odd if seed == 101 + place else {"none": 1.0, "alibi": 2.0}})
+    with pytest.raises(ValueError, match=r"'training_mb' must be there for the same methods in all records, and above 0 for 'none', got \{.*seed 10\d"):
+        analysis.costs(study, made, "training_mb")
 
 
 def test_a_study_may_be_named_and_what_is_lost_is_said():
@@ -300,7 +430,8 @@ def test_a_study_may_be_named_and_what_is_lost_is_said():
     findings = analysis.compare(STUDY, MADE_UP)
     with pytest.raises(ValueError, match=f"the records lack runs that the finding '{re.escape(findings[0].name)}' rests on"):
         analysis.paired(STUDY, [], findings)
-    assert set(map(len, analysis.across(STUDY, [{**r, "metrics": {"test_loss": 1.0}} for r in MADE_UP], "test").values())) == {0}
+    no_size = replace(STUDY, quantities=("test",))  # "test_loss" ends with no length
+    assert set(map(len, analysis.across(no_size, [{**r, "metrics": {"test_loss": 1.0}} for r in MADE_UP], "test").values())) == {0}
 
 
 def test_accuracies_read_like_losses(folders):

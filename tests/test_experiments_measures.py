@@ -182,24 +182,85 @@ def test_the_default_measures_what_it_always_did():
     [
         ({"measure_options": (("extension", "longer"),)}, "extension must be one of .* got 'longer' and 'rope'"),
         ({"measure_options": (("extension", "yarn"),), "position": "sinusoidal"}, "extension must be .* got 'yarn' and 'sinusoidal'"),
+        ({"measure_options": (("extension", ["yarn"]),)}, r"extension must be one of .* got \['yarn'\]"),
+        ({"measure_options": (("extension", "llama3"),)}, "extension must be one of .* got 'llama3'"),  # it asks for more than a factor and a length
+        (
+            {"measure_options": (("extension", "yarn"),), "position": "yarn", "position_options": (("factor", 4.0), ("original_max_len", 4))},
+            "got 'yarn' and 'yarn'",
+        ),
+        ({"measure_options": (("extension", "yarn"),), "position_options": (("base", 50.0),)}, "position_options must be empty .* 'yarn'"),
+        ({"measure_options": (("tune", 3),), "position": "learned"}, "tune reads 16 positions, and the learned table of 'learned' has fewer rows"),
+        ({"measure_options": (("tune", 3),), "batch_size": 6}, "batch_size must be a multiple of 4 .* got 6"),
+        *(({"measure_options": (("tune", bad),)}, f"tune must be a non-negative integer, got {bad!r}") for bad in (-1, 2.5, "5", True, None)),
+        *(({"length": bad}, f"length must be even .* got {bad}") for bad in (1, 3, 5)),
+        ({"measure": ["lengths"]}, r"measure must be one of .* got \['lengths'\]"),
+        *(({"measure": "cost", "measure_options": (("repeats", bad),)}, f"repeats must be a positive integer, got {bad!r}") for bad in (0, "2")),
+        ({"measure": "cost", "position_options": (("base", 50.0),)}, "position_options must be empty for measure 'cost'"),
     ],
 )
 def test_a_reading_that_cannot_be_made_is_refused_before_training(changes, message):
     with pytest.raises(ValueError, match=message):
-        decoder(measure="lengths", **changes)
+        decoder(**{"measure": "lengths", **changes})
+
+
+@pytest.mark.parametrize(("measure", "lengths"), [("lengths", 256), ("multiples", 4)])
+def test_a_text_that_is_shorter_than_what_is_read_of_it_is_refused_before_training(measure, lengths, monkeypatch):
+    """Each length would read another part of it."""
+    there = len(build_task("next_character").corpus.split("test"))
+    most = (there - 1) // lengths
+    length = 2 * (most // 2 + 1)
+    config = decoder(measure=measure, length=length, batch_size=1, steps=1)
+    monkeypatch.setattr(Run, "fit", lambda self, *_: pytest.fail("it was trained"))
+    message = f"length must be at most {most} for measure {measure!r}, which reads .* of {there} test tokens, got {length}"
+    with pytest.raises(ValueError, match=message):
+        train(config)
+    with pytest.raises(ValueError, match=message):
+        measures.MEASURES[measure](Run(config))
+
+
+@pytest.mark.parametrize(("task", "measure", "last"), [("next_character", "lengths", "windows_4"), ("previous", "multiples", "accuracy_1")])
+def test_a_learned_table_that_is_made_louder_still_ends_at_its_last_row(task, measure, last):
+    metrics = train(decoder(task, "learned", measure=measure, position_options=(("amplitude", 0.5),)))["metrics"]
+    assert last in metrics and not {"windows_8", "accuracy_2"} & set(metrics)
+
+
+def test_what_costs_elsewhere_than_on_the_processor_is_not_measured():
+    run = Run(decoder("which_more", "none", length=8))
+    run.device = "cuda:0"
+    with pytest.raises(ValueError, match="device must be 'cpu' for measure 'cost', got 'cuda:0'"):
+        measures.cost(run)
+
+
+def test_data_that_ask_for_nothing_are_refused():
+    run = Run(decoder("induction", "none", length=3))
+    tokens = torch.zeros(2, 3, dtype=torch.long)
+    with pytest.raises(ValueError, match="data must ask for something: all targets of its 2 sequences are -100"):
+        run.evaluate([(tokens, tokens - 100)])
 
 
 def test_tuning_keeps_the_options_of_the_method_and_an_extension_refuses_to_drop_them():
     run = Run(decoder(position_options=(("base", 50.0),), measure="lengths"))
     assert measures._extended(run, None, 4, length=16).config.position_options == (("base", 50.0),)
     with pytest.raises(ValueError, match="position_options must be empty .* 'yarn'"):
-        measures._extended(run, "yarn", 4)
+        measures.lengths(run, "yarn")
 
 
 def test_windows_longer_than_the_text_are_refused():
     for length, step, message in ((9, 4, "length must be below the 9 tokens that are read, got 9"), (4, 0, "step must be a positive integer, got 0")):
         with pytest.raises(ValueError, match=message):
             token_losses(None, torch.zeros(9, dtype=torch.long), length, step)
+
+
+@pytest.mark.parametrize("bad", [[1, 2, 3], None, torch.zeros(3, 4, dtype=torch.int64), torch.zeros(9), torch.tensor(3)])
+def test_ids_of_another_kind_or_shape_are_refused(bad):
+    with pytest.raises(ValueError, match=r"ids must be an int64 tensor of shape \(tokens,\), got"):
+        token_losses(None, bad, 2, 1)
+
+
+@pytest.mark.parametrize("bad", [0, -1, 8.0, "8", None, True])
+def test_places_of_no_length_are_refused(bad):
+    with pytest.raises(ValueError, match=f"length must be a positive integer, got {bad!r}"):
+        measures.places(bad)
 
 
 def test_at_least_one_round_is_timed():

@@ -1,5 +1,6 @@
 """build_position and the control of loudness: the same method, louder or softer, with nothing else changed."""
 
+import re
 import subprocess
 import sys
 
@@ -83,3 +84,10 @@ def test_training_does_not_load_what_only_studies_need():
     code = "import sys, sinpe.training; assert not {'joblib', 'distributed', 'sinpe.experiments.runner', 'scipy'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
     subprocess.run([sys.executable, "-c", "from sinpe.experiments import load_records, build_position, run_study; import sinpe.training"], check=True)
+
+
+@pytest.mark.parametrize("bad", [{"position": None}, {"position": ["rope"]}, {"position_options": [1]}, {"position_options": 5}])
+def test_a_position_and_options_of_another_kind_are_refused_by_name(bad):
+    ((name, value),) = bad.items()
+    with pytest.raises(ValueError, match=f"{name} must be .* got {re.escape(repr(value))}"):
+        build_position(config(**bad))

@@ -113,6 +113,16 @@ def test_a_truncated_or_alien_file_is_named_and_refused(folder, content):
         load_records(study(), folder)
 
 
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])
+def test_a_number_that_is_not_finite_is_named_and_refused(folder, number):
+    path = min(folder.glob("*.json"))
+    loss = json.loads(path.read_text())["metrics"]["test_loss"]
+    path.write_text(path.read_text().replace(f'"test_loss":{loss!r}', f'"test_loss":{number}'))
+    assert number in path.read_text()
+    with pytest.raises(RecordError, match=f"{path.name} is not a whole record .*not JSON compliant"):
+        load_records(study(), folder)
+
+
 def test_a_copy_a_stray_file_and_a_stray_folder_are_refused(folder):
     path = min(folder.glob("*.json"))
     for name, make in {"copy.json": lambda p: p.write_bytes(path.read_bytes()), "notes.txt": lambda p: p.write_text("x"), "more": lambda p: p.mkdir()}.items():

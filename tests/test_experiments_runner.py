@@ -5,12 +5,14 @@ import fcntl
 import json
 import os
 import pty
+import re
 import signal
 import struct
 import subprocess
 import sys
 import termios
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psutil
@@ -66,8 +68,14 @@ def wait_for(condition, seconds=300):
 
 def workers_of(process):
     """Its living worker processes."""
-    children = psutil.Process(process.pid).children()
-    return [child for child in children if child.status() != psutil.STATUS_ZOMBIE and "popen_loky" in " ".join(child.cmdline())]
+    return [child for child in psutil.Process(process.pid).children() if is_worker(child)]
+
+
+def is_worker(child):
+    try:
+        return child.status() != psutil.STATUS_ZOMBIE and "popen_loky" in " ".join(child.cmdline())
+    except psutil.NoSuchProcess:  # it ended while it was asked
+        return False
 
 
 def count(folder):
@@ -145,6 +153,24 @@ def test_a_run_that_kills_its_process_every_time_is_given_up(monkeypatch):
     assert record is None and problem.startswith("its process was killed 3 times")
 
 
+def test_threads_of_one_process_make_their_runs_one_at_a_time(monkeypatch):
+    """As the threads of a Dask worker: two runs at once would draw their weights from one stream."""
+    at_work, most = [], []
+
+    def slowly(config):
+        at_work.append(config)
+        most.append(len(at_work))
+        time.sleep(0.02)
+        at_work.remove(config)
+        return config.seed
+
+    monkeypatch.setattr(runner, "train", slowly)
+    configs = [config(seed=seed) for seed in range(8)]
+    with ThreadPoolExecutor(4) as threads:
+        assert [record for _, record, _ in threads.map(runner.attempt, configs)] == list(range(8))
+    assert set(most) == {1}
+
+
 def test_a_damaged_folder_is_refused_before_anything_runs(tmp_path):
     (tmp_path / "0123456789abcdef-101.json").write_text("{")
     with pytest.raises(RecordError, match="0123456789abcdef-101.json is not a whole record"):
@@ -200,6 +226,25 @@ def test_bad_arguments_are_refused(tmp_path):
             run_study(study(), tmp_path, seeds=bad)
     with pytest.raises(ValueError, match="no cell of 'tiny' has 'nobody' in its name. Its sections: position, rate"):
         run_study(study(), tmp_path, only=["nobody"])
+    for bad in (3, ["on", 3], b"on", None):
+        with pytest.raises(ValueError, match=f"only must be a text or a list of texts, got {re.escape(repr(bad))}"):
+            run_study(study(), tmp_path, only=bad)
+    for bad in (3, b"here", ["a"], ""):
+        for call in (run_study, load_records):
+            with pytest.raises(ValueError, match=f"folder must be a path, got {re.escape(repr(bad))}"):
+                call(study(), bad)
+
+
+def test_bad_arguments_leave_no_folder_behind_and_are_refused_even_where_nothing_is_missing(tmp_path, monkeypatch):
+    new = tmp_path / "a" / "b"
+    for bad in ({"only": ["nobody"]}, {"seeds": 0}, {"workers": 0}):
+        with pytest.raises(ValueError, match="no cell of|must be a positive integer, got 0"):
+            run_study(study(), new, **bad)
+    assert not new.parent.exists()
+    monkeypatch.setattr(runner, "execute", lambda configs, *_: ((c, train(c), None) for c in configs))
+    run_study(study(), tmp_path, seeds=1)
+    with pytest.raises(ValueError, match="workers must be a positive integer, got 'two'"):
+        run_study(study(), tmp_path, seeds=1, workers="two")
     assert study().select("rate") == study().select(["rate"]) and len(study().select("rate")) == 2  # one text is not its letters
 
 

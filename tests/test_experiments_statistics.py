@@ -111,6 +111,19 @@ def test_one_value_has_no_interval_and_none_is_refused():
         t_quantile(1, 3)
 
 
+def test_wrong_kinds_of_values_levels_and_margins_are_refused_whatever_the_number_of_values():
+    for bad in (5, None, ["a"], [None], [[1.0]]):
+        with pytest.raises(ValueError, match="values must be finite numbers, at least one, got"):
+            estimate(bad)
+    for bad in (0, 1, -1, 2, "a", math.nan, True, None):
+        for use in (lambda b: estimate([1.0], b), lambda b: estimate([1.0, 2.0], b), lambda b: differences([[1.0, 2.0]], level=b), lambda b: t_quantile(b, 3)):
+            with pytest.raises(ValueError, match=f"level must be between 0 and 1, got {bad!r}"):
+                use(bad)
+    for bad in (-0.1, math.nan, math.inf, "a", None, True):
+        with pytest.raises(ValueError, match=f"margin must be a finite number, 0 or more, got {bad!r}"):
+            differences([[1.0, 2.0]], margin=bad)
+
+
 def test_steps_to_reach_a_loss():
     curve = [(0, 4.0), (20, 3.0), (40, 2.0), (60, 2.5), (80, 1.0)]
     assert steps_to_reach(curve, 3.0) == 20

@@ -1,5 +1,7 @@
 """The planned study: complete, paired, affordable, and the same on every machine."""
 
+import re
+
 import pytest
 from tiny_study import config, study
 
@@ -110,3 +112,25 @@ def test_a_study_of_ones_own():
     with pytest.raises(ValueError, match="has 'x 9' or 'x 8' in its name. Its sections: position, rate"):
         own.runs(only=["x 9", "x 8"])
     assert isinstance(own, Study)
+
+
+def test_studies_that_make_no_sense_are_refused():
+    one = Cell("a", "b", config())
+    for bad in (0, -1, 2.0, "5", True, None):
+        with pytest.raises(ValueError, match=f"seeds must be a positive integer, got {bad!r}"):
+            Cell("a", "b", config(), bad)
+    for sides, name in ((((), one), "these"), ((one, []), "those")):
+        with pytest.raises(ValueError, match=f"{name} must be a cell or several, got none for 'n'"):
+            Comparison("a", "n", *sides)
+    with pytest.raises(ValueError, match="cells must have names of their own, got 2 that are called 'a: b'"):
+        Study("s", "", (Comparison("a", "n", one, Cell("a", "b", config(position="none"))),))
+    other = Cell("a", "c", config(position="none"))
+    with pytest.raises(ValueError, match="comparisons must have names of their own, got 2 that are called 'n'"):
+        Study("s", "", (Comparison("a", "n", one, other), Comparison("b", "n", other, one)))
+    assert Study("s", "", ()).cells == []
+
+
+@pytest.mark.parametrize("bad", [None, 3, ["length"], {}, ("length",)])
+def test_a_study_that_is_no_name_is_refused(bad):
+    with pytest.raises(ValueError, match=f"study must be one of .* got {re.escape(repr(bad))}"):
+        get_study(bad)

@@ -1,6 +1,7 @@
 """Training: a frozen configuration in, one record out, the same record every time."""
 
 import json
+import re
 import subprocess
 import sys
 from dataclasses import FrozenInstanceError
@@ -130,7 +131,11 @@ def test_positions_are_built_from_names():
         ({"task": "sort"}, "task .* 'sort'"),
         ({"task": "next_character"}, "vocab_size"),
         ({"measure_options": (("repeats", 3),)}, "measure_options .*repeats.* do not suit 'held_out'"),
-        ({"measure_options": 5}, "measure_options 5 do not suit 'held_out'"),
+        *(
+            ({name: bad}, rf"{name} must be a tuple of pairs, each of a name and a value, got {re.escape(repr(bad))}")
+            for name in ("measure_options", "position_options")
+            for bad in (5, None, {"base": 5.0}, [("base", 5.0)], (["base", 5.0],), ("base", 5.0), ((1, 5.0),))
+        ),
         ({"measure": "lengths"}, "measure 'lengths' reads text, which task .* has none of"),
     ],
 )

@@ -1,5 +1,6 @@
 """How an exercise is checked: compare with the right answer, then with known wrong ones, and name the mistake."""
 
+from copy import deepcopy
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,7 +41,7 @@ def check(attempt, right, cases=((),), mistakes=(), *, praise="matches the right
     A mistake is named only if it reproduces the attempt on every case and differs from the right answer on at least one.
     """
     try:
-        answers = [_answer(attempt, case) for case in cases]
+        answers = [_answer(attempt, deepcopy(case)) for case in cases]  # an attempt may work in place, and use up a list
     except NotImplementedError:
         answers = [None]
     except Exception as error:
@@ -75,7 +76,7 @@ def _array(value):
     """`value` as float64 (tensors included), or None where it is not numbers."""
     try:
         return np.asarray(value.detach().double().cpu() if hasattr(value, "detach") else value, float)
-    except (TypeError, ValueError, OverflowError):
+    except Exception:  # it is the reader's, and may be anything
         return None
 
 

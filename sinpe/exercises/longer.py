@@ -51,7 +51,7 @@ def check_by_parts(attempt):
         Mistake("ramp over the pairs", _ramp_over_pairs, "that is YaRN's released code; here the ramp is linear in the number of turns."),
     )
     cases = [(inverse_frequencies(128), 4.0, 4096, 1, 32), (inverse_frequencies(128, 500_000.0), 8.0, 8192, 1, 4), (inverse_frequencies(32), 4.0, 64, 0.5, 6)]
-    return check(_on_copies(attempt), _by_parts, cases, mistakes, praise="near distances stay, and no pair leaves the arc that it knows.")
+    return check(attempt, _by_parts, cases, mistakes, praise="near distances stay, and no pair leaves the arc that it knows.")
 
 
 def check_dynamic_step(attempt):
@@ -71,12 +71,7 @@ def check_dynamic_step(attempt):
         Mistake("√head_dim forgotten", lambda *case: _step(*case, scale=False), "divide the scores by √d."),
         Mistake("values rotated", lambda *case: _step(*case, values_too=True), "values are never turned."),
     )
-    return check(_on_copies(attempt), _step, cases, mistakes, praise="the same as one pass over the whole text, at every length.")
-
-
-def _on_copies(attempt):
-    """The attempt on copies, so that one that works in place does not change what it is compared with."""
-    return (lambda *case: attempt(*(a.copy() if hasattr(a, "copy") else a for a in case))) if callable(attempt) else attempt
+    return check(attempt, _step, cases, mistakes, praise="the same as one pass over the whole text, at every length.")
 
 
 def _factor(s):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sinpe.exercises._check import Mistake, Verdict, check
+from sinpe.exercises._check import Mistake, Verdict, _array, check
 from sinpe.formula import inverse_frequencies
 
 _NOT_ATTEMPTED = Verdict("not attempted", "replace the `...` with your answer and run the cell again.")
@@ -163,9 +163,8 @@ def _step(q, k, v, keys, values, at=None, layout="interleaved"):
 
 def _read_key(q, distance, answer):
     """Where the key scores highest with the query: distance = query's position − key's position, from −100 to 100."""
-    try:
-        key = np.asarray(answer.detach() if hasattr(answer, "detach") else answer, float)
-    except (TypeError, ValueError):
+    key = _array(answer)
+    if key is None:
         return Verdict("wrong", "return the key as an array of numbers.")
     if key.shape != q.shape:
         return Verdict("wrong", f"expected a key of shape {q.shape}, got {key.shape}.")

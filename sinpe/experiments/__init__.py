@@ -52,9 +52,12 @@ def build_position(config):
         "alibi": lambda **options: methods.Alibi(model.n_heads, **options),
         **{name: _extended(make, model.head_dim) for name, make in EXTENSIONS.items()},
     }
-    if config.position not in makers:
+    if not isinstance(config.position, str) or config.position not in makers:
         raise ValueError(f"position must be one of {', '.join(map(repr, makers))}, got {config.position!r}")
-    options = dict(config.position_options)
+    try:
+        options = dict(config.position_options)
+    except (TypeError, ValueError):
+        raise ValueError(f"position_options must be pairs of a name and a value, got {config.position_options!r}") from None
     amplitude = options.pop("amplitude", None)
     try:
         with torch.random.fork_rng(devices=[]):  # a stream of its own, so that the model's weights do not depend on the method

@@ -122,7 +122,7 @@ def _parser():
         if command in (run, check):
             sub.add_argument("--only", nargs="+", default=(), metavar="TEXT", help="cells with one of these texts in their name, 'width' or 'd 64' say")
             sub.add_argument("--workers", type=_positive, help="processes on this machine, one thread each; one a core by default")
-            sub.add_argument("--scheduler", metavar="ADDRESS", help="address of a Dask scheduler, whose workers run instead")
+            sub.add_argument("--scheduler", metavar="ADDRESS", help="address of a Dask scheduler, whose workers run instead, each one run at a time")
         if command is run:
             sub.add_argument("--seeds", type=_positive, metavar="N", help="seeds a cell, instead of the planned number")
         if command is check:

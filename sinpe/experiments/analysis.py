@@ -1,13 +1,15 @@
 """From records to what the study says: cells with their spread, and the planned comparisons with verdicts.
 
-study: a name or a Study, as in `load_records`.
+study: a name or a Study, as in `load_records`. records: a list of its records, as from there. ValueError for records of another study, two of the
+same run, and metrics that are not finite numbers.
 """
 
+import math
 from dataclasses import dataclass
 from itertools import combinations
 from statistics import fmean
 
-from sinpe.experiments.measures import METHODS, places
+from sinpe.experiments.measures import METHODS, numbers, places
 from sinpe.experiments.records import identity
 from sinpe.experiments.statistics import Difference, differences, estimate, steps_to_reach
 from sinpe.experiments.studies import get_study
@@ -35,15 +37,27 @@ class Finding:
 
 def by_cell(study, records):
     """Records of each cell -> {cell: {seed: record}}; cells without records are there too, empty."""
-    study, found = get_study(study), {}
-    for record in records:
-        found.setdefault(identity(record["config"]), {})[record["seed"]] = record
-    return {cell: found.get(identity(cell.config), {}) for cell in study.cells}
+    study = get_study(study)
+    names = {identity(cell.config): cell.name for cell in reversed(study.cells)}
+    found = {key: {} for key in names}
+    for record in _listed(records):
+        seed, key = record["seed"], identity(record["config"])
+        if key not in found:
+            raise ValueError(
+                f"records must be those of the study {study.name!r}, got one of {record.get('study')!r}, seed {seed}, that is of none of its cells"
+            )
+        if seed in found[key]:
+            raise ValueError(f"records must have every run once, got two of {names[key]!r} with seed {seed}")
+        for name, value in record["metrics"].items():
+            if not all(isinstance(x, int | float) and math.isfinite(x) for x in numbers(value)):
+                raise ValueError(f"metrics must be finite numbers, got {name}={value!r} of {names[key]!r} with seed {seed}")
+        found[key][seed] = record
+    return {cell: found[identity(cell.config)] for cell in study.cells}
 
 
 def metric(records, name="test_loss"):
     """One metric of {seed: record}, in the order of the seeds -> list of floats. Runs that do not have it are left out."""
-    return [record["metrics"][name] for _, record in sorted(records.items()) if name in record["metrics"]]
+    return [metrics[name] for metrics in _metrics(records) if name in metrics]
 
 
 def compare(study, records):
@@ -70,23 +84,28 @@ def compare(study, records):
 def paired(study, records, findings):
     """The differences behind findings, seed by seed -> {name of the comparison: {seed: difference}}."""
     cells = {cell.name: found for cell, found in by_cell(study, records).items()}
-    lost = next((f.name for f in findings if not all(set(f.seeds) <= set(cells.get(side, {})) for side in (f.these, f.those))), None)
+    sides = ((f, cells.get(side, {}).get(seed)) for f in findings for side in (f.these, f.those) for seed in f.seeds)
+    lost = next((f.name for f, record in sides if record is None or f.metric not in record["metrics"]), None)
     if lost is not None:
         raise ValueError(f"the records lack runs that the finding {lost!r} rests on")
     return {f.name: {s: cells[f.these][s]["metrics"][f.metric] - cells[f.those][s]["metrics"][f.metric] for s in f.seeds} for f in findings}
 
 
 def summary(study, records, name="test_loss"):
-    """Mean, interval and spread of a metric for every cell whose records have it -> {cell: Estimate}."""
-    return {cell: estimate(metric(found, name)) for cell, found in by_cell(study, records).items() if metric(found, name)}
+    """Mean, interval and spread of a metric for every cell whose records have it -> {cell: Estimate}. Raises ValueError if no record has it."""
+    found = {cell: metric(there, name) for cell, there in by_cell(study, records).items()}
+    if records and not any(found.values()):
+        raise ValueError(f"name must be a metric of the records, {', '.join(sorted(repr(n) for n in records[0]['metrics']))} or another, got {name!r}")
+    return {cell: estimate(values) for cell, values in found.items() if values}
 
 
 def across(study, records, quantity):
     """A quantity that is measured at several lengths, "windows" say -> {cell: {length: Estimate, or None where the method is undefined}}.
 
     Lengths as in the names of the metrics: characters for "blocks" and "windows", multiples of the training length for "accuracy".
+    Raises ValueError for a quantity that the study does not have.
     """
-    sizes, found = _sizes(records, quantity), by_cell(study, records)
+    found, sizes = by_cell(study, records), _sizes(study, records, quantity)
     values = {cell: {n: metric(there, f"{quantity}_{n}") for n in sizes} for cell, there in found.items() if there}
     return {cell: {n: estimate(v) if v else None for n, v in row.items()} for cell, row in values.items()}
 
@@ -95,13 +114,15 @@ def change(study, records, quantity, cells=None):
     """The quantity at each longer length minus the same at the shortest, paired by seed and corrected for all of them together
     -> {cell: {length: Difference, or None where the method is undefined}}. For a loss, "higher" says: worse than at the training length.
 
-    cells: judge these only. Cells with fewer than two records are left out.
+    cells: judge these only, a list of cells of the study. Cells with fewer than two records are left out, and so are seeds that lack one of the two.
+    Raises ValueError for a quantity or a cell that the study does not have.
     """
-    first, *longer = _sizes(records, quantity) or [None]
-    there = {cell: found for cell, found in by_cell(study, records).items() if len(found) > 1 and (cells is None or cell in cells)}
-    pairs = [(cell, n) for cell in there for n in longer if metric(there[cell], f"{quantity}_{n}")]
-    samples = [[a - b for a, b in zip(metric(there[cell], f"{quantity}_{n}"), metric(there[cell], f"{quantity}_{first}"), strict=True)] for cell, n in pairs]
-    judged = dict(zip(pairs, differences(samples), strict=True)) if pairs else {}
+    found, (first, *longer) = by_cell(study, records), _sizes(study, records, quantity) or [None]
+    cells = list(found) if cells is None else _cells(cells, found)
+    there = {cell: runs for cell, runs in found.items() if len(runs) > 1 and cell in cells}
+    samples = {(cell, n): _rises(runs, f"{quantity}_{first}", f"{quantity}_{n}") for cell, runs in there.items() for n in longer}
+    samples = {pair: sample for pair, sample in samples.items() if len(sample) > 1}
+    judged = dict(zip(samples, differences(list(samples.values())), strict=True))
     return {cell: {n: judged.get((cell, n)) for n in longer} for cell in there}
 
 
@@ -135,13 +156,16 @@ def differences_from(study, records, reference, quantity):
 
 
 def by_place(study, records, length):
-    """Loss by place in a block of that length -> {cell: [(first place, last place, Estimate), …]}; cells without it are left out."""
+    """Loss by place in a block of that length -> {cell: [(first place, last place, Estimate), …]}; cells without it are left out.
+
+    Raises ValueError for a length at which no record has it.
+    """
     starts = places(length)
+    cells, sizes = by_cell(study, records), _measured(records, "position")
+    if records and length not in sizes:
+        raise ValueError(f"length must be one at which the records tell the loss by place, {', '.join(map(str, sizes)) or 'here none'}, got {length}")
     ends = [*(start - 1 for start in starts[1:]), length - 1]
-    found = {
-        cell: [r["metrics"][f"position_{length}"] for r in there.values() if f"position_{length}" in r["metrics"]]
-        for cell, there in by_cell(study, records).items()
-    }
+    found = {cell: [r["metrics"][f"position_{length}"] for r in there.values() if f"position_{length}" in r["metrics"]] for cell, there in cells.items()}
     return {cell: list(zip(starts, ends, map(estimate, zip(*rows, strict=True)), strict=True)) for cell, rows in found.items() if rows}
 
 
@@ -151,11 +175,16 @@ def costs(study, records, quantity):
     quantity: "parameters" | "training_seconds" | "inference_seconds" | "training_mb" | "inference_mb". Each record is one ratio, of two numbers that were
     measured in the same process. Raises ValueError for a quantity that the records do not have for every method.
     """
-    other = next((record["metrics"] for record in records if not isinstance(record["metrics"].get(quantity), dict)), None)
+    cells = by_cell(study, records)
+    other = next((r["metrics"] for r in records if not isinstance(quantity, str) or not isinstance(r["metrics"].get(quantity), dict)), None)
     if other is not None:
         there = ", ".join(repr(name) for name, value in other.items() if isinstance(value, dict)) or "none"
         raise ValueError(f"quantity must be one that is measured for every method, here {there}, got {quantity!r}")
-    ratios = {cell: [_ratios(record["metrics"][quantity]) for record in found.values()] for cell, found in by_cell(study, records).items() if found}
+    for record in records:
+        values, methods = record["metrics"][quantity], records[0]["metrics"][quantity].keys()
+        if values.keys() != methods or not values.get("none", 0) > 0:
+            raise ValueError(f"{quantity!r} must be there for the same methods in all records, and above 0 for 'none', got {values} with seed {record['seed']}")
+    ratios = {cell: [_ratios(record["metrics"][quantity]) for record in found.values()] for cell, found in cells.items() if found}
     return {cell: {method: estimate([row[method] for row in rows]) for method in rows[0]} for cell, rows in ratios.items()}
 
 
@@ -163,7 +192,41 @@ def _ratios(values):
     return {method: values[method] / values["none"] for method in METHODS if method in values}
 
 
-def _sizes(records, quantity):
+def _listed(records):
+    """`records`, or ValueError unless they are a list of records."""
+    if not isinstance(records, list | tuple) or not all(isinstance(r, dict) and {"config", "seed", "metrics"} <= r.keys() for r in records):
+        raise ValueError(f"records must be a list of records, as load_records gives them, got {records!r:.100}")
+    return records
+
+
+def _cells(cells, there):
+    """`cells`, or ValueError unless they are a list of cells that are there."""
+    other = [cell for cell in cells if cell not in there] if isinstance(cells, list | tuple | set | dict) else [cells]
+    if other:
+        raise ValueError(f"cells must be a list of cells of the study, got {getattr(other[0], 'name', other[0])!r}")
+    return cells
+
+
+def _metrics(records):
+    """The metrics of {seed: record}, in the order of the seeds."""
+    return [record["metrics"] for _, record in sorted(records.items())]
+
+
+def _rises(records, first, other):
+    """One metric minus another, for each run that has both."""
+    return [metrics[other] - metrics[first] for metrics in _metrics(records) if first in metrics and other in metrics]
+
+
+def _sizes(study, records, quantity):
+    """The lengths at which any record has the quantity, which must be one of the study's."""
+    study = get_study(study)
+    if quantity not in study.quantities:
+        known = ", ".join(map(repr, study.quantities)) or "here none"
+        raise ValueError(f"quantity must be one that {study.name!r} has at several lengths, {known}, got {quantity!r}")
+    return _measured(records, quantity)
+
+
+def _measured(records, quantity):
     """The lengths at which any record has the quantity."""
     names = {name for record in records for name in record["metrics"]}
     return sorted(_size(name) for name in names if name.rpartition("_")[0] == quantity and name.rpartition("_")[2].isdecimal())

@@ -69,6 +69,7 @@ def peak_of_tensors(work):
     """The most memory that tensors take at a time while work() runs, in MB, beyond those that were there before. On the CPU.
 
     It counts what torch asks for and gives back, so it is the same every time; what a process holds depends on what ran in it before.
+    Tensors that were there before count as kept, even those that work() lets go.
     """
     with _silent(), torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True) as profile:
         work()

@@ -7,12 +7,12 @@ table has no rows beyond its last one, so it has no loss there.
 import inspect
 import statistics
 import time
-from dataclasses import fields, replace
+from dataclasses import MISSING, fields, replace
 
 import torch
 from torch.nn import functional as F
 
-from sinpe.experiments import EXTENSIONS, build_position, machine
+from sinpe.experiments import EXTENSIONS, Amplitude, build_position, machine
 from sinpe.positions import LearnedEncoding
 from sinpe.positions.base import check_size
 from sinpe.tasks import build_task
@@ -23,7 +23,9 @@ MULTIPLES = (1, 2, 3, 4)  # times the training length: where tasks are asked
 BLOCKS = 16  # of the longest length: the slice of the test text that all lengths read
 SEQUENCES = 1024  # of a task at each length
 REPEATS = 9  # rounds of timing: one that starts with each method
+TUNED = 4  # times the training length: where a model is trained on
 TOGETHER = 2048  # tokens that are read in one pass
+ASKED = ("factor", "original_max_len")  # what a reading knows of an extension's arguments
 
 
 def held_out(run):
@@ -40,14 +42,17 @@ def lengths(run, extension=None, tune=0):
     extension: of a rotary model, put in after training, with factor n / training length. tune: steps of further training at four times the
     training length with that extension, or None, whose factor then stays 4; as many tokens a step as before, at a fifth of the learning rate.
     The losses on all validation and test data are those before any of this.
+    Raises ValueError for an odd length, and for a text that is shorter than 256 training lengths.
     """
+    _check_lengths(run.config, extension, tune)
+    check_text(run.config, "lengths")
     found, config, trained = _held_out_losses(run), run.config, run.config.length
     ids = run.task.corpus.split("test")[: BLOCKS * LENGTHS[-1] * trained + 1]
     if tune:
-        shorter = {"length": 4 * trained, "batch_size": max(1, config.batch_size // 4), "steps": tune, "warmup": tune // 10, "evaluations": 1}
-        run = _extended(run, extension, 4, learning_rate=config.learning_rate / 5, **shorter).fit()
+        longer = {"length": TUNED * trained, "batch_size": config.batch_size // TUNED, "steps": tune, "warmup": tune // 10, "evaluations": 1}
+        run = _extended(run, extension, TUNED, learning_rate=config.learning_rate / 5, **longer).fit()
     for length in (factor * trained for factor in LENGTHS):
-        if _undefined(run, length):
+        if _undefined(run.config, length):
             continue
         reader = run if tune else _extended(run, extension, length / trained)
         losses = token_losses(reader.model, ids.to(run.device), length, length // 2).double()
@@ -60,10 +65,11 @@ def lengths(run, extension=None, tune=0):
 
 def multiples(run):
     """Accuracy on sequences of a synthetic task at 1, 2, 3 and 4 times the training length: accuracy_1 … accuracy_4, besides the held-out losses."""
+    check_text(run.config, "multiples")
     found = _held_out_losses(run)
     for factor in MULTIPLES:
         length = factor * run.config.length
-        if not _undefined(run, length):
+        if not _undefined(run.config, length):
             found[f"accuracy_{factor}"] = round(run.evaluate(run.held_out("test", SEQUENCES, length))["accuracy"], 5)
     return found
 
@@ -73,9 +79,12 @@ def cost(run, repeats=REPEATS):
 
     parameters: of the model. training_seconds, inference_seconds: median over `repeats` rounds of one step (forward, backward, update) and one
     forward pass. training_mb, inference_mb: the most that tensors take at a time, in MB, beyond those of the model and its optimizer.
+    Raises ValueError for a run on another device than the CPU, where neither the clock nor the count would hold.
     """
-    check_size("repeats", repeats)
-    runs = {method: type(run)(replace(run.config, position=method)) for method in METHODS}
+    _check_cost(run.config, repeats)
+    if torch.device(run.device).type != "cpu":
+        raise ValueError(f"device must be 'cpu' for measure 'cost', got {str(run.device)!r}")
+    runs = {method: type(run)(unmeasured(run.config, position=method)) for method in METHODS}
     data = run.held_out("test", run.config.batch_size)[0]
     work = {name: {method: make(other, data) for method, other in runs.items()} for name, make in (("training", _step), ("inference", _forward))}
     found = {**_held_out_losses(run), "parameters": {method: sum(p.numel() for p in other.model.parameters()) for method, other in runs.items()}}
@@ -98,23 +107,62 @@ MEASURES = {"held_out": held_out, "lengths": lengths, "multiples": multiples, "c
 
 def check(config):
     """ValueError unless the measure of a RunConfig exists, takes its options and suits its task and its method: said before a model is trained."""
-    if config.measure not in MEASURES:
+    if not isinstance(config.measure, str) or config.measure not in MEASURES:
         raise ValueError(f"measure must be one of {', '.join(map(repr, MEASURES))}, got {config.measure!r}")
     try:
         options = inspect.signature(MEASURES[config.measure]).bind(None, **dict(config.measure_options)).arguments
     except (TypeError, ValueError) as error:
         raise ValueError(f"measure_options {config.measure_options!r} do not suit {config.measure!r}: {error}") from None
-    if config.measure == "lengths":
-        task, extension = build_task(config.task), options.get("extension")
-        if not hasattr(task, "corpus"):
-            raise ValueError(f"measure 'lengths' reads text, which task {config.task!r} has none of")
-        if extension is not None and (extension not in EXTENSIONS or config.position not in ("rope", extension)):
-            raise ValueError(f"extension must be one of {', '.join(map(repr, EXTENSIONS))} and the position 'rope', got {extension!r} and {config.position!r}")
+    if config.measure in CHECKS:
+        CHECKS[config.measure](config, **{name: value for name, value in options.items() if name != "run"})
+
+
+def _check_lengths(config, extension=None, tune=0):
+    if not hasattr(build_task(config.task), "corpus"):
+        raise ValueError(f"measure 'lengths' reads text, which task {config.task!r} has none of")
+    if config.length % 2:
+        raise ValueError(f"length must be even for measure 'lengths', whose windows move by half of it, got {config.length}")
+    if isinstance(tune, bool) or not isinstance(tune, int) or tune < 0:
+        raise ValueError(f"tune must be a non-negative integer, got {tune!r}")
+    if extension is not None:
+        known = [name for name, make in EXTENSIONS.items() if all(field.name in ASKED or field.default is not MISSING for field in fields(make))]
+        if extension not in known or config.position != "rope":
+            raise ValueError(f"extension must be one of {', '.join(map(repr, known))} and the position 'rope', got {extension!r} and {config.position!r}")
+        if config.position_options:
+            raise ValueError(f"position_options must be empty where an extension is put in, got {config.position_options!r} and {extension!r}")
+    if tune and config.batch_size % TUNED:
+        raise ValueError(f"batch_size must be a multiple of {TUNED} where tune keeps the tokens a step at {TUNED} times the length, got {config.batch_size}")
+    if tune and _undefined(config, TUNED * config.length):
+        raise ValueError(f"tune reads {TUNED * config.length} positions, and the learned table of {config.position!r} has fewer rows: give it a larger max_len")
+
+
+def _check_cost(config, repeats=REPEATS):
+    check_size("repeats", repeats)
+    if config.position_options:
+        raise ValueError(f"position_options must be empty for measure 'cost', which builds every method, got {config.position_options!r}")
+    for method in METHODS:
+        build_position(unmeasured(config, position=method))
+
+
+CHECKS = {"lengths": _check_lengths, "cost": _check_cost}
+READS = {"lengths": BLOCKS * LENGTHS[-1], "multiples": MULTIPLES[-1]}  # lengths of text
+
+
+def check_text(config, measure):
+    """ValueError unless the test text is as long as what the measure reads of it: shorter, it would be another text at each length."""
+    corpus, lengths = getattr(build_task(config.task), "corpus", None), READS.get(measure, 0)
+    if corpus is not None and lengths * config.length >= len(corpus.split("test")):
+        there = len(corpus.split("test"))
+        most = (there - 1) // lengths
+        raise ValueError(f"length must be at most {most} for measure {measure!r}, which reads {lengths} lengths of {there} test tokens, got {config.length}")
 
 
 @torch.no_grad()
 def token_losses(model, ids, length, step):
-    """Loss in nats of each next token, in windows of `length` that start every `step` tokens. ids: (tokens,). Returns float32 (windows, length)."""
+    """Loss in nats of each next token, in windows of `length` that start every `step` tokens. ids: int64 (tokens,). Returns float32 (windows, length)."""
+    if not isinstance(ids, torch.Tensor) or ids.ndim != 1 or ids.dtype != torch.int64:
+        got = f"{ids.dtype} {tuple(ids.shape)}" if isinstance(ids, torch.Tensor) else type(ids).__name__
+        raise ValueError(f"ids must be an int64 tensor of shape (tokens,), got {got}")
     if check_size("length", length) >= len(ids):
         raise ValueError(f"length must be below the {len(ids)} tokens that are read, got {length}")
     starts = torch.arange(0, len(ids) - length, check_size("step", step), device=ids.device)
@@ -125,28 +173,32 @@ def token_losses(model, ids, length, step):
 
 def places(length):
     """Where the ranges of places begin by which a loss is told: 0, 1, 2, 4, 8, …"""
-    return [0, *(2**k for k in range((length - 1).bit_length()))]
+    return [0, *(2**k for k in range((check_size("length", length) - 1).bit_length()))]
 
 
 def _extended(run, extension, factor, **changes):
     """The same weights under a rotation with an extension; `run` itself where nothing changes."""
     if extension is None and not changes:
         return run
-    options = run.config.position_options
     if extension is not None:
-        if options:
-            raise ValueError(f"position_options must be empty where an extension is put in, got {options} and {extension!r}")
-        asked = {"factor": float(factor), "original_max_len": run.config.length}
+        asked = dict(zip(ASKED, (float(factor), run.config.length), strict=True))
         options = tuple((field.name, asked[field.name]) for field in fields(EXTENSIONS[extension]) if field.name in asked)
-    other = type(run)(replace(run.config, position=extension or run.config.position, position_options=options, **changes), run.device)
+        changes |= {"position": extension, "position_options": options}
+    other = type(run)(unmeasured(run.config, **changes), run.device)
     other.model.load_state_dict(run.model.state_dict())
     return other
 
 
-def _undefined(run, length):
+def unmeasured(config, **changes):
+    """A configuration that serves a measurement and is itself not measured."""
+    return replace(config, measure="held_out", measure_options=(), **changes)
+
+
+def _undefined(config, length):
     """Whether the method has nothing to say about the last of so many positions."""
-    position = build_position(run.config)
-    return isinstance(position, LearnedEncoding) and length > position.max_len
+    position = build_position(config)
+    table = position.method if isinstance(position, Amplitude) else position
+    return isinstance(table, LearnedEncoding) and length > table.max_len
 
 
 def _step(run, data):

@@ -79,7 +79,11 @@ def locked(folder):
 
 def folder_of(study, folder=None):
     """Where the records of a study lie."""
-    return Path(folder) if folder is not None else RESULTS / study.name
+    if folder is None:
+        return RESULTS / study.name
+    if not isinstance(folder, str | os.PathLike) or not os.fspath(folder):
+        raise ValueError(f"folder must be a path, got {folder!r}")
+    return Path(folder)
 
 
 def _no_file(folder):
@@ -112,6 +116,7 @@ def _read(path, study, known):
     """One record, or RecordError."""
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
+        _dump(record)  # refuses numbers that are not finite
         found = record.pop("sha256") if isinstance(record, dict) else None
     except (OSError, ValueError, KeyError, RecursionError) as error:
         raise RecordError(f"{path} is not a whole record (truncated?): {error}") from None

@@ -23,6 +23,7 @@ from sinpe.training import train
 
 ATTEMPTS = 3  # for a run whose process was killed
 PATIENCE = 10  # seconds for a scheduler to answer
+ALONE = threading.Lock()
 ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
 
 
@@ -34,17 +35,20 @@ def run_study(study, folder=None, *, seeds=None, only=(), workers=None, schedule
     """Run what is missing of a study and write its records. Returns how many runs were made.
 
     study, folder: as in `load_records`. seeds: how many a cell instead of the planned number. only: parts of the names of cells, or one.
-    workers: processes on this machine, one thread each; None for one a core, or for one in all where runs are timed. scheduler: address of a Dask scheduler, whose workers run instead.
+    workers: processes on this machine, one thread each; None for one a core, or for one in all where runs are timed.
+    scheduler: address of a Dask scheduler, whose workers run instead, one run at a time each: start one a core, or one a machine where runs are timed.
     Interrupted or killed, it is run again in the same way and goes on. Shows a progress bar on a terminal.
     Raises RecordError for a damaged folder or one in use, Failed at the end naming the runs that could not be made.
     """
     study = get_study(study)
     folder = records.folder_of(study, folder)
+    wanted = study.runs(seeds, only)
+    if workers is not None:
+        check_size("workers", workers)
     workers = 1 if workers is None and study.alone else workers
     with records.locked(folder):
         there = records.load_records(study, folder)
         done = {records.name_of(record["config"], record["seed"]) for record in there}
-        wanted = study.runs(seeds, only)
         missing = [config for config in wanted if records.name_of(config, config.seed) not in done]
         text = _same_text(there, missing)
         failures = []
@@ -72,17 +76,21 @@ def execute(configs, workers=None, scheduler=None):
         from joblib import Parallel, delayed, parallel_config
     except ImportError:
         raise ValueError("running a study needs joblib: pip install 'sinpe[cluster]'") from None
-    place = _cluster(scheduler) if scheduler else _processes(workers)
+    place = _processes(workers) if scheduler is None else _cluster(scheduler)
     with place as (work, options), parallel_config(**options):
         jobs = Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch="all")
         yield from jobs(delayed(work)(config) for config in configs)
 
 
 def attempt(config):
-    """One run on one thread -> (config, record, None), or (config, None, what went wrong)."""
+    """One run on one thread -> (config, record, None), or (config, None, what went wrong).
+
+    One at a time in a process: a Dask worker may have several threads, and torch's generator, from which weights come, is the process's own.
+    """
     torch.set_num_threads(1)
     try:
-        return config, train(config), None
+        with ALONE:
+            return config, train(config), None
     except Exception as error:  # noqa: BLE001 - one bad run must not end the study
         return config, None, f"{type(error).__name__}: {error}"
 
@@ -136,10 +144,15 @@ def _cluster(address):
     """Work on a Dask cluster."""
     try:
         from distributed import Client
+        from distributed.comm import get_address_host_port, parse_address
         from joblib._dask import DaskDistributedBackend
     except ImportError:
         raise ValueError("a scheduler needs dask and distributed: pip install 'sinpe[cluster]'") from None
+    if not isinstance(address, str):
+        raise ValueError(f"scheduler must be an address, tcp://10.0.0.1:8786 say, got {address!r}")
     try:
+        if parse_address(address)[0] not in ("inproc", "ucx"):  # which have no port
+            get_address_host_port(address)  # a client that meets a bad address ends only after a wait, and with a traceback
         client = Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError) as error:
         raise ValueError(f"scheduler {address!r} cannot be reached: {error}") from None

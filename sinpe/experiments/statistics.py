@@ -38,7 +38,11 @@ class Difference:
 
 def estimate(values, level=LEVEL):
     """Mean of independent values with its t interval. One value has an infinite interval. Raises ValueError for none, or one that is not finite."""
-    values = [float(value) for value in values]
+    _check_level(level)
+    try:
+        values = [float(value) for value in values]
+    except (TypeError, ValueError):
+        raise ValueError(f"values must be finite numbers, at least one, got {values!r}") from None
     if not values or not all(map(math.isfinite, values)):
         raise ValueError(f"values must be finite numbers, at least one, got {values}")
     mean, n = fmean(values), len(values)
@@ -54,7 +58,11 @@ def differences(samples, level=LEVEL, margin=MARGIN):
 
     Holm (1979): with the p-values in ascending order, the first is held against (1 − level) / m, the next against (1 − level) / (m − 1), and so on
     until one fails, which decides for all after it. Each interval has the level at which its difference was judged.
+    Raises ValueError for values that are not finite, a level that is not between 0 and 1, and a margin below 0.
     """
+    _check_level(level)
+    if isinstance(margin, bool) or not isinstance(margin, int | float) or not 0 <= margin < math.inf:
+        raise ValueError(f"margin must be a finite number, 0 or more, got {margin!r}")
     plain = [estimate(values, level) for values in samples]
     p, alphas = _holm([_p_zero(e) for e in plain], level)
     p_equal, _ = _holm([_p_outside(e, margin) for e in plain], level)
@@ -99,13 +107,17 @@ def t_probability(t, df):
 
 def t_quantile(level, df):
     """The t with P(|T| ≤ t) = level, by bisection of its angle. Raises ValueError unless 0 < level < 1."""
-    if not 0 < level < 1:
-        raise ValueError(f"level must be between 0 and 1, got {level!r}")
+    _check_level(level)
     low, high = 0.0, math.pi / 2
     for _ in range(60):
         middle = (low + high) / 2
         low, high = (middle, high) if t_probability(math.sqrt(df) * math.tan(middle), df) < level else (low, middle)
     return math.sqrt(df) * math.tan(low)
+
+
+def _check_level(level):
+    if not isinstance(level, int | float) or not 0 < level < 1:
+        raise ValueError(f"level must be between 0 and 1, got {level!r}")
 
 
 def _holm(p_values, level):

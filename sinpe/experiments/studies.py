@@ -21,7 +21,7 @@ def get_study(study):
     """A study by its name; a Study is returned as it is. Raises ValueError for an unknown name."""
     if isinstance(study, Study):
         return study
-    if study not in STUDIES:
+    if not isinstance(study, str) or study not in STUDIES:
         raise ValueError(f"study must be one of {', '.join(map(repr, STUDIES))}, got {study!r}")
     return STUDIES[study]()
 

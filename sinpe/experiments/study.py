@@ -1,10 +1,11 @@
 """What a study is: which configurations are run with which seeds, and which of them are compared."""
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import groupby
 
-from sinpe.experiments.measures import BLOCKS, LENGTHS, METHODS, MULTIPLES, REPEATS, SEQUENCES
+from sinpe.experiments.measures import BLOCKS, LENGTHS, METHODS, MULTIPLES, REPEATS, SEQUENCES, TUNED, unmeasured
 from sinpe.positions.base import check_size
 from sinpe.tasks import build_task
 from sinpe.training import RunConfig
@@ -21,6 +22,9 @@ class Cell:
     arm: str
     config: RunConfig
     seeds: int = 5
+
+    def __post_init__(self):
+        check_size("seeds", self.seeds)
 
     @property
     def name(self):
@@ -48,6 +52,8 @@ class Comparison:
         for side in ("these", "those"):
             cells = getattr(self, side)
             object.__setattr__(self, side, (cells,) if isinstance(cells, Cell) else tuple(cells))
+            if not getattr(self, side):
+                raise ValueError(f"{side} must be a cell or several, got none for {self.name!r}")
 
 
 @dataclass(frozen=True)
@@ -65,6 +71,12 @@ class Study:
     uncompared: tuple[Cell, ...] = ()
     alone: bool = False
 
+    def __post_init__(self):
+        for what, those in {"cells": self.cells, "comparisons": self.comparisons}.items():
+            name, times = Counter(one.name for one in those).most_common(1)[0] if those else (None, 1)
+            if times > 1:
+                raise ValueError(f"{what} must have names of their own, got {times} that are called {name!r}")
+
     @cached_property
     def cells(self):
         """Every cell once, in the order in which the comparisons ask for it."""
@@ -74,6 +86,8 @@ class Study:
     def select(self, only=()):
         """Cells whose name contains one of these texts, or the one text; all cells without any. Raises ValueError if there is none."""
         only = (only,) if isinstance(only, str) else only
+        if not isinstance(only, list | tuple | set) or not all(isinstance(text, str) for text in only):
+            raise ValueError(f"only must be a text or a list of texts, got {only!r}")
         chosen = [cell for cell in self.cells if not only or any(text in cell.name for text in only)]
         if not chosen:
             sections = ", ".join(dict.fromkeys(cell.section for cell in self.cells))
@@ -113,13 +127,13 @@ def _measuring(config):
     """Seconds for what is measured besides the held-out data."""
     options, length = dict(config.measure_options), config.length
     if config.measure == "lengths":
-        tuned = replace(config, length=4 * length, batch_size=max(1, config.batch_size // 4), steps=options["tune"]) if options.get("tune") else None
-        slices = sum(_forward(replace(config, length=factor * length)) for factor in LENGTHS) * BLOCKS * LENGTHS[-1] * length
+        tuned = unmeasured(config, length=TUNED * length, batch_size=config.batch_size // TUNED, steps=options["tune"]) if options.get("tune") else None
+        slices = sum(_forward(unmeasured(config, length=factor * length)) for factor in LENGTHS) * BLOCKS * LENGTHS[-1] * length
         return 2 * slices + (_training(tuned) if tuned else 0)  # windows that overlap by half
     if config.measure == "multiples":
-        return sum(_forward(replace(config, length=factor * length)) * SEQUENCES * factor * length for factor in MULTIPLES)
+        return sum(_forward(unmeasured(config, length=factor * length)) * SEQUENCES * factor * length for factor in MULTIPLES)
     if config.measure == "cost":
-        forward = sum(_forward(replace(config, position=method)) for method in METHODS)
+        forward = sum(_forward(unmeasured(config, position=method)) for method in METHODS)
         return (options.get("repeats", REPEATS) + 2) * 4 * forward * config.batch_size * length
     return 0
 

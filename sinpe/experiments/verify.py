@@ -1,10 +1,13 @@
 """Verifying records: run some of them again and compare."""
 
+import math
 from dataclasses import dataclass, replace
 from itertools import combinations
 
+from sinpe.experiments.analysis import by_cell
 from sinpe.experiments.records import identity
-from sinpe.experiments.runner import execute
+from sinpe.experiments.runner import Failed, execute
+from sinpe.experiments.studies import get_study
 
 TOLERANCE = 0.05  # nats: how far rounding alone may move a loss on another processor or another release of torch
 APART = 0.1  # nats: two runs further apart than this must come out in the same order on any text
@@ -30,9 +33,11 @@ def verify(study, sample, workers=None, scheduler=None):
     On the same machine, versions and text, curve and metrics must be identical, but for seconds. On another machine every loss at the training length
     must lie within TOLERANCE.
     On another text numbers cannot be compared: of two runs that were further apart than APART, the better one must be the better one again.
-    Raises RuntimeError if a run fails.
+    study: a name or a Study, sample: a list of its records, both as in `load_records`. Raises Failed if a run fails.
     """
+    study = get_study(study)
     cells = {identity(cell.config): cell for cell in reversed(study.cells)}
+    by_cell(study, sample)  # for what it refuses
     names = {(identity(record["config"]), record["seed"]): record for record in sample}
     configs = [replace(cells[key].config, seed=seed) for key, seed in names]
     checks, other = [], []
@@ -40,7 +45,7 @@ def verify(study, sample, workers=None, scheduler=None):
         key = identity(config)
         record, name = names[key, config.seed], cells[key].name
         if problem is not None:
-            raise RuntimeError(f"{name}, seed {config.seed}: {problem}")
+            raise Failed(f"{name}, seed {config.seed}: {problem}")
         if record["environment"].get("corpus_sha256") != again["environment"].get("corpus_sha256"):
             other.append((name, record, again))
         else:
@@ -49,9 +54,11 @@ def verify(study, sample, workers=None, scheduler=None):
 
 
 def _same_text(name, record, again):
-    distance = max(abs(a - b) for a, b in zip(_losses(record), _losses(again), strict=True))
+    before, after = _losses(record), _losses(again)
+    distance = max(abs(before.get(name, math.inf) - after.get(name, -math.inf)) for name in {**before, **after})
     if all(record["environment"].get(key) == again["environment"][key] for key in MACHINE):
-        kind, good = "identical", record["curve"] == again["curve"] and _timeless(record) == _timeless(again)
+        other = _different({**_timeless(record), "curve": record["curve"]}, {**_timeless(again), "curve": again["curve"]})
+        kind, good = f"identical, but {', '.join(other)}" if other else "identical", not other
     else:
         kind, good = f"within {TOLERANCE} nats (other machine or versions)", distance <= TOLERANCE
     return Check(name, record["seed"], _loss(record), _loss(again), distance, kind, good)
@@ -69,9 +76,15 @@ def _timeless(record):
     return {name: value for name, value in record["metrics"].items() if not name.endswith("_seconds")}
 
 
+def _different(before, after):
+    """The names whose values are not the same."""
+    return sorted(name for name in {**before, **after} if name not in before or name not in after or before[name] != after[name])
+
+
 def _loss(record):
     return record["metrics"]["test_loss"]
 
 
 def _losses(record):
-    return [loss for _, loss in record["curve"]] + [value for name, value in sorted(record["metrics"].items()) if name.endswith("loss")]
+    """Every loss at the training length, by its step or its name."""
+    return {**dict(record["curve"]), **{name: value for name, value in record["metrics"].items() if name.endswith("loss")}}
