@@ -289,7 +289,13 @@ def test_every_two_cells_are_judged_together():
     shuffled = [r for r in MADE_UP[::-1] if (r["config"]["position"], r["seed"]) != ("rope", 101)]
     ((_, fewer),) = analysis.pairs(STUDY, shuffled, "windows", 64, chosen).items()
     assert fewer.plain == estimate([a - b for a, b in zip(values("sinusoidal", 64)[1:], values("rope", 64)[1:], strict=True)])
-    assert analysis.pairs(STUDY, [], "windows", 64) == {} == analysis.pairs(STUDY, MADE_UP, "windows", 65)
+    assert analysis.pairs(STUDY, [], "windows", 64) == {}
+    with pytest.raises(ValueError, match="size must be one at which the records have 'windows', 4, 8, 16, 32, 64, got 65"):
+        analysis.pairs(STUDY, MADE_UP, "windows", 65)
+    with pytest.raises(ValueError, match="cells must be a list of cells of the study, got 'rope'"):
+        analysis.pairs(STUDY, MADE_UP, "windows", 64, ["rope"])
+    with pytest.raises(ValueError, match="got 'window'"):
+        analysis.pairs(STUDY, MADE_UP, "window", 64)
 
 
 def test_planned_differences_from_sinusoids_are_paired_and_absent_where_nothing_is_defined():

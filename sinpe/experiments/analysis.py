@@ -130,9 +130,13 @@ def pairs(study, records, quantity, size, cells=None):
     """Every two cells at one length, the first minus the second, paired by seed and corrected for all of them together -> {(cell, other): Difference}.
 
     cells: take these only, in this order. Two cells that do not share at least two seeds with that quantity are left out: a learned table beyond its last row.
+    Raises ValueError for a quantity or a cell that the study does not have, and for a size at which no record has the quantity.
     """
-    found, name = by_cell(study, records), f"{quantity}_{size}"
-    there = {cell: {seed: r["metrics"][name] for seed, r in found[cell].items() if name in r["metrics"]} for cell in (found if cells is None else cells)}
+    found, name, sizes = by_cell(study, records), f"{quantity}_{size}", _sizes(study, records, quantity)
+    if records and size not in sizes:
+        raise ValueError(f"size must be one at which the records have {quantity!r}, {', '.join(map(str, sizes)) or 'here none'}, got {size!r}")
+    cells = list(found) if cells is None else _cells(cells, found)
+    there = {cell: {seed: r["metrics"][name] for seed, r in found[cell].items() if name in r["metrics"]} for cell in cells}
     both = {two: sorted(there[two[0]].keys() & there[two[1]].keys()) for two in combinations(there, 2)}
     both = {two: seeds for two, seeds in both.items() if len(seeds) > 1}
     samples = [[there[a][seed] - there[b][seed] for seed in seeds] for (a, b), seeds in both.items()]
