@@ -12,6 +12,7 @@ from sinpe.experiments.runner import attempt
 
 for name in ("transformers", "x_transformers", "rotary_embedding_torch"):
     peer(name)
+pytest.importorskip("distributed", reason="the benchmark of a cluster needs distributed: pip install 'sinpe[cluster]'")
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "benchmarks"))
 cluster, compare, precision, rotary, training = (__import__(name) for name in ("cluster", "compare", "precision", "rotary", "training"))
 

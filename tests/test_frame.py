@@ -78,7 +78,7 @@ def imports(folder):
         ("book/_ext", ["core", "book"]),
         ("tests", ["core", "test", "peers"]),
         ("tools", ["core", "test", "book"]),
-        ("benchmarks", ["core", "test", "peers"]),
+        ("benchmarks", ["core", "test", "cluster", "peers"]),
     ],
 )
 def test_what_is_imported_is_declared(folder, extras):
