@@ -14,7 +14,7 @@ RATES = {"1/3": 1 / 3, "1": 1.0, "3": 3.0}
 ON_OFF = ("on", "off")
 EXTENSIONS = ("position-interpolation", "ntk-aware", "dynamic-ntk", "yarn")
 TASKS = {"copy": 600, "reverse": 800, "previous": 300, "marker_position": 400, "induction": 800, "which_more": 300}  # steps
-TUNE = 60  # steps
+STEPS, TUNE = 500, 60  # of the comparison, and of a short training at four times the length
 
 
 def get_study(study):
@@ -129,16 +129,30 @@ LOUD = {"learned": (("init_std", math.sqrt(0.5)),)}  # as loud as sinusoids: bes
 @lru_cache(maxsize=1)
 def length():
     """Trained at 64 characters and read at up to 1024: which position method still works, and what do the extensions of rotary mend?"""
-    return Study("length", length.__doc__, (*_read_longer(), *_extensions(), *_tuned()), quantities=("windows", "blocks"))
+    return Study("length", length.__doc__, (*_methods(), *_extensions(), *_tuned(), *_longer_training()), quantities=("windows", "blocks"))
 
 
-def _read_longer():
+def _methods():
     """Every method against sinusoids at every length; beyond its table, learned has nothing that could be compared."""
     cells = {method: Cell("method", method, _reading(method)) for method in METHODS}
+    yield from _against_sinusoids(cells)
+
+
+def _longer_training():
+    """The same after four times the steps: what is told of a method, and what of the first 500 steps?"""
+    short = {method: Cell("method", method, _reading(method)) for method in METHODS}
+    cells = {method: Cell("longer training", f"{method}, {4 * STEPS} steps", _reading(method, steps=4 * STEPS)) for method in METHODS}
+    yield from _against_sinusoids(cells)
+    for factor in LENGTHS:
+        for method in METHODS:
+            yield _at("steps", factor, cells[method], short[method])
+
+
+def _against_sinusoids(cells):
     for factor in LENGTHS:
         for method in METHODS:
             if method != "sinusoidal":
-                yield _at("method", factor, cells[method], cells["sinusoidal"])
+                yield _at(cells[method].section, factor, cells[method], cells["sinusoidal"])
 
 
 def _extensions():
@@ -166,10 +180,10 @@ def _at(question, factor, these, those):
     return Comparison(question, f"{these.arm} - {those.arm}, read at {length}", these, those, f"windows_{length}")
 
 
-def _reading(position, **measured):
+def _reading(position, *, steps=STEPS, **measured):
     """A decoder on English text, read at many lengths."""
     model = _model("next_character", "on", 128, None, "pre", causal=True)
-    options = {"task": "next_character", "length": 64, "batch_size": 8, "steps": 500, "learning_rate": 2e-3, "warmup": 50}
+    options = {"task": "next_character", "length": 64, "batch_size": 8, "steps": steps, "learning_rate": 2e-3, "warmup": steps // 10}
     options |= {"evaluations": 4, "evaluation_sequences": 64, "measure": "lengths", "measure_options": tuple(sorted(measured.items()))}
     return RunConfig(model, position, LOUD.get(position, ()), **options)
 
