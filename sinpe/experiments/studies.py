@@ -129,63 +129,59 @@ LOUD = {"learned": (("init_std", math.sqrt(0.5)),)}  # as loud as sinusoids: bes
 @lru_cache(maxsize=1)
 def length():
     """Trained at 64 characters and read at up to 1024: which position method still works, and what do the extensions of rotary mend?"""
-    return Study("length", length.__doc__, (*_methods(), *_extensions(), *_tuned(), *_longer_training()), quantities=("windows", "blocks"))
+    asked = [c for steps in (STEPS, 4 * STEPS) for c in (*_methods(steps), *_extensions(steps), *_tuned(steps))]
+    return Study("length", length.__doc__, (*asked, *_steps()), quantities=("windows", "blocks"))
 
 
-def _methods():
+def _methods(steps):
     """Every method against sinusoids at every length; beyond its table, learned has nothing that could be compared."""
-    cells = {method: Cell("method", method, _reading(method)) for method in METHODS}
-    yield from _against_sinusoids(cells)
-
-
-def _longer_training():
-    """The same after four times the steps: what is told of a method, and what of the first 500 steps?"""
-    short = {method: Cell("method", method, _reading(method)) for method in METHODS}
-    cells = {method: Cell("longer training", f"{method}, {4 * STEPS} steps", _reading(method, steps=4 * STEPS)) for method in METHODS}
-    yield from _against_sinusoids(cells)
-    for factor in LENGTHS:
-        for method in METHODS:
-            yield _at("steps", factor, cells[method], short[method])
-
-
-def _against_sinusoids(cells):
+    cells = {method: _reading("method", method, method, steps) for method in METHODS}
     for factor in LENGTHS:
         for method in METHODS:
             if method != "sinusoidal":
-                yield _at(cells[method].section, factor, cells[method], cells["sinusoidal"])
+                yield _at(factor, cells[method], cells["sinusoidal"])
 
 
-def _extensions():
+def _extensions(steps):
     """The same rotary models, read with another rotation. At the training length all of them are plain rotary."""
-    plain = Cell("method", "rope", _reading("rope"))
+    plain = _reading("method", "rope", "rope", steps)
     for factor in LENGTHS[1:]:
         for extension in EXTENSIONS:
-            cell = Cell("extension", f"rope, {extension}", _reading("rope", extension=extension))
-            yield _at("extension", factor, cell, plain)
+            yield _at(factor, _reading("extension", f"rope, {extension}", "rope", steps, extension=extension), plain)
 
 
-def _tuned():
+def _tuned(steps):
     """After a short training at four times the length, with each extension and, as the control, with none."""
-    plain = Cell("method", "rope", _reading("rope"))
-    control = Cell("fine-tune", "rope, tuned", _reading("rope", tune=TUNE))
+    plain = _reading("method", "rope", "rope", steps)
+    control = _reading("fine-tune", "rope, tuned", "rope", steps, tune=TUNE)
     for factor in LENGTHS:
-        yield _at("fine-tune", factor, control, plain)
+        yield _at(factor, control, plain)
         for extension in EXTENSIONS:
-            cell = Cell("fine-tune", f"rope, {extension}, tuned", _reading("rope", extension=extension, tune=TUNE))
-            yield _at("fine-tune", factor, cell, control)
+            yield _at(factor, _reading("fine-tune", f"rope, {extension}, tuned", "rope", steps, extension=extension, tune=TUNE), control)
 
 
-def _at(question, factor, these, those):
-    length = factor * these.config.length
-    return Comparison(question, f"{these.arm} - {those.arm}, read at {length}", these, those, f"windows_{length}")
+def _steps():
+    """Four times the steps against the first: what was told of a method, and what of a short training?"""
+    for factor in LENGTHS:
+        for method in METHODS:
+            long, short = (_reading("method", method, method, steps) for steps in (4 * STEPS, STEPS))
+            n = factor * short.config.length
+            yield Comparison("steps", f"{method}: {4 * STEPS} steps - {STEPS}, read at {n}", long, short, f"windows_{n}")
 
 
-def _reading(position, *, steps=STEPS, **measured):
+def _at(factor, these, those):
+    n, steps = factor * these.config.length, these.config.steps
+    name = f"{these.arm} - {those.arm}, read at {n}"
+    return Comparison(these.section, name if steps == STEPS else f"{name}, {steps} steps", these, those, f"windows_{n}")
+
+
+def _reading(section, arm, position, steps, **measured):
     """A decoder on English text, read at many lengths."""
     model = _model("next_character", "on", 128, None, "pre", causal=True)
     options = {"task": "next_character", "length": 64, "batch_size": 8, "steps": steps, "learning_rate": 2e-3, "warmup": steps // 10}
     options |= {"evaluations": 4, "evaluation_sequences": 64, "measure": "lengths", "measure_options": tuple(sorted(measured.items()))}
-    return RunConfig(model, position, LOUD.get(position, ()), **options)
+    section = section if steps == STEPS else f"{section}, {steps} steps"
+    return Cell(section, arm, RunConfig(model, position, LOUD.get(position, ()), **options))
 
 
 @lru_cache(maxsize=1)
