@@ -11,6 +11,7 @@ import pytest
 import torch
 from tiny_study import cost_study, length_study, tasks_study
 
+from sinpe import relative_position_bucket
 from sinpe.experiments import analysis, build_position, get_study, load_records, records, run_study, runner
 from sinpe.experiments.__main__ import main
 from sinpe.experiments.measures import METHODS, places
@@ -85,7 +86,7 @@ def test_every_extension_is_read_without_and_with_a_fine_tune_of_which_plain_rot
 def test_everything_is_asked_again_after_four_times_the_steps_and_nothing_else_is_changed():
     early = {(cell.section, cell.arm): cell for cell in LENGTH.cells if cell.section in SECTIONS}
     later = {(LATER[cell.section], cell.arm): cell for cell in LENGTH.cells if cell.section in LATER}
-    assert early.keys() == later.keys() and len(early) + len(later) == len(LENGTH.cells)
+    assert early.keys() == later.keys() and len(early) + len(later) == len(LENGTH.cells) - 1
     for key, cell in early.items():
         assert later[key].config == replace(cell.config, steps=4 * cell.config.steps, warmup=4 * cell.config.warmup)
 
@@ -97,6 +98,15 @@ def test_everything_is_asked_again_after_four_times_the_steps_and_nothing_else_i
     gained = [c for c in LENGTH.comparisons if c.question == "steps"]
     assert {(c.these[0].arm, c.metric) for c in gained} == {(m, f"windows_{n}") for m in METHODS for n in (64, 128, 256, 512, 1024)}
     assert all(c.those == (early["method", c.these[0].arm],) and c.these == (later["method", c.these[0].arm],) for c in gained)
+
+
+def test_the_control_of_t5_fills_its_last_bucket_and_the_default_does_not():
+    (filled,) = (cell.config for cell in LENGTH.cells if cell.section == "bucket, 2000 steps")
+    plain = next(cell.config for cell in LENGTH.cells if (cell.section, cell.arm) == ("method, 2000 steps", "t5"))
+    assert replace(filled, position_options=()) == plain
+    seen = [set(relative_position_bucket(-torch.arange(64), bidirectional=False, max_distance=m).tolist()) for m in (128, 32)]
+    assert max(seen[0]) < 31 and seen[1] == set(range(32))
+    assert {c.those[0].config for c in LENGTH.comparisons if c.these[0].config == filled} == {plain}
 
 
 def test_all_methods_are_asked_all_tasks_and_only_they_differ():

@@ -130,7 +130,7 @@ LOUD = {"learned": (("init_std", math.sqrt(0.5)),)}  # as loud as sinusoids: bes
 def length():
     """Trained at 64 characters and read at up to 1024: which position method still works, and what do the extensions of rotary mend?"""
     asked = [c for steps in (STEPS, 4 * STEPS) for c in (*_methods(steps), *_extensions(steps), *_tuned(steps))]
-    return Study("length", length.__doc__, (*asked, *_steps()), quantities=("windows", "blocks"))
+    return Study("length", length.__doc__, (*asked, *_steps(), *_last_bucket()), quantities=("windows", "blocks"))
 
 
 def _methods(steps):
@@ -169,19 +169,27 @@ def _steps():
             yield Comparison("steps", f"{method}: {4 * STEPS} steps - {STEPS}, read at {n}", long, short, f"windows_{n}")
 
 
+def _last_bucket(steps=4 * STEPS):
+    """T5's default has buckets up to distance 128, which texts of 64 never fill; with 32 the last bucket is trained, as in T5 itself."""
+    plain = _reading("method", "t5", "t5", steps)
+    filled = _reading("bucket", "t5, largest distance 32", "t5", steps, (("max_distance", 32),))
+    for factor in LENGTHS:
+        yield _at(factor, filled, plain)
+
+
 def _at(factor, these, those):
     n, steps = factor * these.config.length, these.config.steps
     name = f"{these.arm} - {those.arm}, read at {n}"
     return Comparison(these.section, name if steps == STEPS else f"{name}, {steps} steps", these, those, f"windows_{n}")
 
 
-def _reading(section, arm, position, steps, **measured):
+def _reading(section, arm, position, steps, position_options=(), **measured):
     """A decoder on English text, read at many lengths."""
     model = _model("next_character", "on", 128, None, "pre", causal=True)
     options = {"task": "next_character", "length": 64, "batch_size": 8, "steps": steps, "learning_rate": 2e-3, "warmup": steps // 10}
     options |= {"evaluations": 4, "evaluation_sequences": 64, "measure": "lengths", "measure_options": tuple(sorted(measured.items()))}
     section = section if steps == STEPS else f"{section}, {steps} steps"
-    return Cell(section, arm, RunConfig(model, position, LOUD.get(position, ()), **options))
+    return Cell(section, arm, RunConfig(model, position, LOUD.get(position, position_options), **options))
 
 
 @lru_cache(maxsize=1)
