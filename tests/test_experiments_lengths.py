@@ -104,8 +104,11 @@ def test_the_control_of_t5_fills_its_last_bucket_and_the_default_does_not():
     (filled,) = (cell.config for cell in LENGTH.cells if cell.section == "bucket, 2000 steps")
     plain = next(cell.config for cell in LENGTH.cells if (cell.section, cell.arm) == ("method, 2000 steps", "t5"))
     assert replace(filled, position_options=()) == plain
-    seen = [set(relative_position_bucket(-torch.arange(64), bidirectional=False, max_distance=m).tolist()) for m in (128, 32)]
-    assert max(seen[0]) < 31 and seen[1] == set(range(32))
+
+    def buckets(places, largest):
+        return set(relative_position_bucket(-torch.arange(places), bidirectional=False, max_distance=largest).tolist())
+
+    assert buckets(1024, 32) == buckets(64, 32) and buckets(1024, 128) - buckets(64, 128) == {27, 28, 29, 30, 31}
     assert {c.those[0].config for c in LENGTH.comparisons if c.these[0].config == filled} == {plain}
 
 
