@@ -42,7 +42,8 @@ def found():
 def test_all_planned_runs_are_there_and_small(found):
     study, loaded, _ = found
     assert len(loaded) == len(study.runs())
-    assert sum(path.stat().st_size for path in records.RESULTS.rglob("*") if path.is_file()) <= 1e6
+    sizes = [sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) for folder in (FOLDER, records.RESULTS)]
+    assert sizes[0] <= 1e6 and sizes[1] <= 1.2e6
     assert {cell.seeds for cell in study.cells} <= {3, 5, 10}
     assert all(cell.seeds >= 5 for cell in study.cells if cell.config.model.d_model < 512)
 

@@ -27,16 +27,31 @@ def files(study):
     return [json.loads(path.read_text()) for path in sorted((records.RESULTS / study).glob("*.json"))]
 
 
-@pytest.fixture(scope="module")
-def length():
-    """{arm: {seed: metrics}}, the arm named from the configuration alone."""
+def readings(steps):
+    """{arm: {seed: metrics}} of the models that were trained so long, the arm named from the configuration alone."""
     found = defaultdict(dict)
     for record in files("length"):
         config = record["config"]
-        options = dict(map(tuple, config.get("measure_options", ())))
-        arm = ", ".join([config.get("position", "sinusoidal"), *filter(None, [options.get("extension"), options.get("tune") and "tuned"])])
-        found[arm][record["seed"]] = record["metrics"]
-    assert len(found) == 18 and all(len(runs) == 5 for runs in found.values())
+        if config["steps"] == steps:
+            options = dict(map(tuple, config.get("measure_options", ())))
+            parts = [config.get("position", "sinusoidal"), options.get("extension"), options.get("tune") and "tuned"]
+            parts += ["largest distance 32"] * (config.get("position_options") == [["max_distance", 32]])
+            found[", ".join(filter(None, parts))][record["seed"]] = record["metrics"]
+    assert all(len(runs) == 5 for runs in found.values())
+    return found
+
+
+@pytest.fixture(scope="module")
+def length():
+    found = readings(2000)
+    assert len(found) == 19
+    return found
+
+
+@pytest.fixture(scope="module")
+def early():
+    found = readings(500)
+    assert len(found) == 18
     return found
 
 
@@ -109,11 +124,11 @@ def test_the_headline_table(length, printed):
 def test_which_methods_are_told_apart(length, printed, n):
     order, open_pairs, count = alike(length, f"windows_{n}", METHODS)
     named = ", ".join(f"{a} {LETTERS[verdict]} {b}" for (a, b), verdict in open_pairs.items())
-    assert paragraph(printed, f"{n}: " + ", ".join(order)) == f"not told apart, {len(open_pairs)} of {count} pairs: {named}"
+    assert paragraph(printed, f"{n}: " + ", ".join(order)) == f"not told apart, {len(open_pairs)} of {count} pairs: {named or 'none'}"
 
 
 @pytest.mark.parametrize("tuned", [False, True])
-@pytest.mark.parametrize("n", LENGTHS[1:])
+@pytest.mark.parametrize("n", [256, 1024])
 def test_which_extensions_are_told_apart(length, printed, n, tuned):
     arms = [arm for arm in length if arm.startswith("rope") and arm.endswith("tuned") == tuned]
     order, open_pairs, count = alike(length, f"windows_{n}", arms)
@@ -123,7 +138,25 @@ def test_which_extensions_are_told_apart(length, printed, n, tuned):
     assert len(arms) == 5 and below == f"not told apart, {len(open_pairs)} of {count} pairs: {named or 'none'}"
 
 
-@pytest.fixture(scope="module")
+def test_a_quarter_of_the_training(length, early, printed):
+    asked = [(method, n) for n in LENGTHS for method in METHODS if method != "learned" or n == 64]
+    samples = [values(length[method], f"windows_{n}") - values(early[method], f"windows_{n}") for method, n in asked]
+    found = {key: (f"{x.mean():+.2f}", LETTERS[verdict]) for key, x, (verdict, _, _) in zip(asked, samples, judged(samples), strict=True)}
+    for method, line in zip(METHODS, block(printed, r"method +500 steps, at 64", 9), strict=True):
+        before = [f"{x.mean():.2f}" if (x := values(early[method], f"windows_{n}")).size else "undef." for n in (64, 1024)]
+        assert line.split() == [method, *before, *found[method, 64], *found.get((method, 1024), ["undef."])]
+
+
+def test_the_last_bucket_of_t5(length, printed):
+    asked = ("t5", "t5, largest distance 32")
+    samples = [values(length[asked[1]], f"windows_{n}") - values(length["t5"], f"windows_{n}") for n in LENGTHS]
+    (line, filled, difference) = printed[(at := next(i for i, text in enumerate(printed) if text.startswith("largest distance 32"))) - 1 : at + 2]
+    for arm, text in zip(asked, (line, filled), strict=True):
+        assert text.split()[-5:] == [f"{values(length[arm], f'windows_{n}').mean():.2f}" for n in LENGTHS]
+    shown = [part for x, (verdict, _, _) in zip(samples, judged(samples), strict=True) for part in (f"{x.mean():+.2f}", LETTERS[verdict])]
+    assert difference.split() == ["difference", *shown]
+
+
 def of_extensions(length):
     """{(arm, length): (mean, half width, letter)}: as planned, all lengths of a question are corrected together."""
     untuned = [(f"rope, {extension}", "rope", n) for extension in EXTENSIONS for n in LENGTHS[1:]]
@@ -136,22 +169,24 @@ def of_extensions(length):
     return found
 
 
-def test_the_table_of_extensions(length, of_extensions, printed):
+def test_the_table_of_extensions(length, printed):
+    found = of_extensions(length)
     arms = ["rope", *(f"rope, {e}" for e in EXTENSIONS), "rope, tuned", *(f"rope, {e}, tuned" for e in EXTENSIONS)]
     start = next(i for i, line in enumerate(printed) if line.startswith("rope, position-interpolation")) - 1
     for arm, line in zip(arms, printed[start : start + 10], strict=True):
         name, row = line[:36].strip(), line[36:].split()
         assert name == arm
-        marks = {n: of_extensions[arm, n][2] for n in LENGTHS if (arm, n) in of_extensions}
+        marks = {n: found[arm, n][2] for n in LENGTHS if (arm, n) in found}
         assert row == [part for n in LENGTHS for part in (f"{values(length[arm], f'windows_{n}').mean():.2f}", *marks.get(n, ""))]
 
 
 @pytest.mark.parametrize("heading", ["as trained", "tuned"])
-def test_the_differences_of_extensions_in_chapter_13(of_extensions, heading):
+def test_the_differences_of_extensions_in_chapter_13(length, heading):
+    differences = of_extensions(length)
     tail = ", tuned" if heading == "tuned" else ""
     rows = block(read("13_longer_context.ipynb"), rf"{heading} +64 +128", 4)
     for extension, line in zip(EXTENSIONS, rows, strict=True):
-        found = [of_extensions[key] for n in LENGTHS if (key := (f"rope, {extension}{tail}", n)) in of_extensions]
+        found = [differences[key] for n in LENGTHS if (key := (f"rope, {extension}{tail}", n)) in differences]
         assert line.split() == [extension, *(part for mean, half, letter in found for part in (f"{mean:+z.2f}±{half:.2f}", letter))]
 
 
