@@ -50,6 +50,9 @@ class ExerciseChecks:
     def test_an_untouched_stub_is_not_attempted(self, name, stub):
         assert self.CHECKS[name](stub).status == "not attempted"
 
+    def test_a_forgotten_return_is_said(self, name):
+        assert "is a `return` missing" in self.CHECKS[name](lambda *_: None).message
+
     def test_what_cannot_become_numbers_is_wrong(self, name):
         class Broken:
             def __array__(self, *_, **__):

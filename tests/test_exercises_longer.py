@@ -110,6 +110,11 @@ RIGHT = [
     ("step", step),
 ]
 MISTAKES = [
+    ("sharper", lambda s: math.sqrt(0.1 * math.log(s) + 1), "square root"),
+    ("sharper", lambda s: 1 / (1 + math.log(s) / 10), "inverted and not squared"),
+    ("parts", lambda w, s, n, a, b: w / s + (w - w / s) * np.maximum((n * w / 2 / np.pi - a) / (b - a), 0), "not clipped above"),
+    ("parts", lambda w, s, n, a, b: w / s + (w - w / s) * np.minimum((n * w / 2 / np.pi - a) / (b - a), 1), "not clipped below"),
+    ("step", lambda *case: step(*case, at=len(case[3]) + 1), "position counted from 1"),
     ("sharper", lambda s: 0.1 * math.log(s) + 1, "square forgotten"),
     ("sharper", lambda s: sharper(s) ** 2, "applied twice"),
     ("sharper", lambda s: 0.2 * math.log(s) + 2, "added instead of squared"),
@@ -155,7 +160,7 @@ def test_every_mistake_that_a_check_knows_is_tried():
     named = {}
     for name, _, mistake in MISTAKES:
         named.setdefault(name, set()).add(mistake)
-    assert {name: len(found) for name, found in named.items()} == {"sharper": 7, "base": 7, "parts": 9, "step": 11}
+    assert {name: len(found) for name, found in named.items()} == {"sharper": 9, "base": 7, "parts": 11, "step": 12}
 
 
 def test_the_last_pair_gives_ntk_aware_scaling():

@@ -24,6 +24,10 @@ class Verdict:
         return f"{self.status.capitalize()}: {self.message}" if self.mistake is None else f"Not yet ({self.mistake}): {self.message}"
 
 
+NOT_ATTEMPTED = Verdict("not attempted", "replace the `...` with your answer and run the cell again.")
+NO_RETURN = Verdict("not attempted", "your function returns None: is a `return` missing?")
+
+
 @dataclass(frozen=True)
 class Mistake:
     """A known wrong answer: a short name, the wrong function (or value), and what to look at."""
@@ -43,11 +47,11 @@ def check(attempt, right, cases=((),), mistakes=(), *, praise="matches the right
     try:
         answers = [_answer(attempt, deepcopy(case)) for case in cases]  # an attempt may work in place, and use up a list
     except NotImplementedError:
-        answers = [None]
+        answers = [...]
     except Exception as error:
         return Verdict("error", f"your code raised {type(error).__name__}: {error}")
     if any(answer is None or answer is Ellipsis for answer in answers):
-        return Verdict("not attempted", "replace the `...` with your answer and run the cell again.")
+        return NO_RETURN if callable(attempt) and all(answer is None for answer in answers) else NOT_ATTEMPTED
     expected = [_answer(right, case) for case in cases]
     if _same(answers, expected, tolerance):
         return Verdict("correct", praise)

@@ -6,14 +6,13 @@ import numpy as np
 
 from sinpe.exercises import _tables
 from sinpe.exercises._angles import short_type
-from sinpe.exercises._check import Verdict, _array, check
+from sinpe.exercises._check import NOT_ATTEMPTED, Verdict, _array, check
 from sinpe.formula import sinusoidal_encoding
 
 TABLES = ((6, 4), (20, 8), (12, 24), (300, 16))  # (n, d_model): n is never d_model, so that swapped axes show
 BATCHES = ((3, 5), (4, 4), (1, 6))  # (batch, seq)
 FAR = (16_384, 65_520, 70_000, 99_999, 262_144, 500_009, 999_999, 1_000_000)
 BATCH_AXIS = "position along the batch axis"
-TODO = Verdict("not attempted", "replace the `...` with your answer and run the cell again.")
 
 SPACINGS = {"A": "paper", "B": "tensor2tensor", "C": "doubled", "D": "floored", "E": "paper"}
 SPACING_HINTS = {
@@ -69,7 +68,7 @@ def check_adding(add, d_model=4):
     inputs = [np.random.default_rng(3).normal(size=(*shape, d_model)).astype(np.float32) for shape in BATCHES]
     results = [_added(_quiet(add), x) for x in inputs]
     if any(result is None or result is ... or isinstance(result, NotImplementedError) for result in results):
-        return TODO
+        return NOT_ATTEMPTED
     sums = [None if isinstance(result, Exception) else _array(result) for result in results]
     rest = [s - x if s is not None and s.shape == x.shape else None for s, x in zip(sums, inputs, strict=True)]
     if _along_batch(rest):
@@ -112,11 +111,11 @@ def check_module(make):
     try:
         module = make(8)
     except NotImplementedError:
-        return TODO
+        return NOT_ATTEMPTED
     except Exception as error:
         return Verdict("error", f"building it with d_model=8 raised {type(error).__name__}: {error}")
     if module is None or module is ...:
-        return TODO
+        return NOT_ATTEMPTED
     if not isinstance(module, torch.nn.Module):
         return Verdict("wrong", f"expected a torch.nn.Module, got {type(module).__name__}.")
     verdict = check_adding(lambda x: _call(module, torch.as_tensor(x)), 8)

@@ -25,6 +25,7 @@ def check_judged(attempt):
         Mistake("places within the window", lambda n, w: [(s, a - s, b - s) for s, a, b in _judged(n, w)], "count the places in the text, not from the window's start."),
         Mistake("end not included", lambda n, w: [(s, a, b + 1) for s, a, b in _judged(n, w)], "the last judged place is start + length − 1."),
         Mistake("one window too few", lambda n, w: _judged(n, w)[:-1], "a window that ends exactly at the end of the text counts."),
+        Mistake("no window at the end", lambda n, w: [row for row in _judged(n, w) if row[0] < n - w], "range leaves out its end: a window may begin at total − length."),
         Mistake("a window beyond the end", lambda n, w: [*_judged(n, w), (_judged(n, w)[-1][0] + w // 2, *(x + w // 2 for x in (_judged(n, w)[-1][0] + w // 2, _judged(n, w)[-1][2])))], "a window must fit into the text."),
     )  # fmt: skip
     return check(attempt, _judged, _SIZES, mistakes, praise="every place once, and after the first window with half a window before it.")
@@ -34,6 +35,9 @@ def check_added_parameters(attempt):
     """attempt(method, n_heads, head_dim, length, max_distance, n_buckets) -> parameters that one shared instance of the method adds to a model."""
     mistakes = (
         Mistake("one side only", lambda m, h, w, n, k, b: h * w * (k + 1) if m == "shaw" else _added(m, h, w, n, k, b), "distances run from −max_distance to max_distance: 2·max_distance + 1 rows."),
+        Mistake("values counted too", lambda m, h, w, n, k, b: 2 * _added(m, h, w, n, k, b) if m == "shaw" else _added(m, h, w, n, k, b), "the vectors are for the keys only here; the paper has a second set for the values."),
+        Mistake("one set of vectors for all heads", lambda m, h, w, n, k, b: _added(m, 1, w, n, k, b) if m == "shaw" else _added(m, h, w, n, k, b), "here each head has its own rows."),
+        Mistake("one set of buckets for all heads", lambda m, h, w, n, k, b: _added(m, 1, w, n, k, b) if m == "t5" else _added(m, h, w, n, k, b), "each head has a number for every bucket."),
         Mistake("zero forgotten", lambda m, h, w, n, k, b: h * w * 2 * k if m == "shaw" else _added(m, h, w, n, k, b), "distance 0 has a row too."),
         Mistake("heads forgotten", lambda m, h, w, n, k, b: _added(m, 1, w, n, k, b) if m in ("shaw", "t5") else _added(m, h, w, n, k, b), "here each head has its own rows and its own buckets."),
         Mistake("a number for each distance", lambda m, h, w, n, k, b: h * (2 * n - 1) if m == "t5" else _added(m, h, w, n, k, b), "T5 learns one number a bucket and head, whatever the length."),

@@ -2,10 +2,8 @@
 
 import numpy as np
 
-from sinpe.exercises._check import Mistake, Verdict, check
+from sinpe.exercises._check import NO_RETURN, NOT_ATTEMPTED, Mistake, Verdict, check
 from sinpe.formula import inverse_frequencies, shift_matrix, similarity, sinusoidal_encoding
-
-_NOT_ATTEMPTED = Verdict("not attempted", "replace the `...` with your answer and run the cell again.")
 
 
 def check_worst_offset(attempt):
@@ -89,7 +87,7 @@ def check_narrow_head(attempt):
     Any pair of matrices that does so is right; codes are interleaved, positions 0 … 39, keys anywhere in the sequence.
     """
     if attempt is None or attempt is Ellipsis:
-        return _NOT_ATTEMPTED
+        return NOT_ATTEMPTED
     for k, d_model, head_dim in ((3, 64, 16), (1, 32, 8), (5, 512, 64)):
         verdict = _check_head(attempt, k, d_model, head_dim)
         if not verdict:
@@ -101,15 +99,15 @@ def _check_head(attempt, k, d_model, head_dim, length=40):
     try:
         answer = attempt(k, d_model, head_dim)
     except NotImplementedError:
-        return _NOT_ATTEMPTED
+        return NOT_ATTEMPTED
     except Exception as error:
         return Verdict("error", f"your code raised {type(error).__name__}: {error}")
     if answer is None or answer is Ellipsis:
-        return _NOT_ATTEMPTED
+        return NO_RETURN if answer is None and callable(attempt) else NOT_ATTEMPTED
     if not isinstance(answer, tuple | list) or len(answer) != 2:
         return Verdict("wrong", "return two matrices, w_q and w_k.")
     if any(matrix is None or matrix is Ellipsis for matrix in answer):
-        return _NOT_ATTEMPTED
+        return NOT_ATTEMPTED
     try:
         w_q, w_k = (np.asarray(matrix, float) for matrix in answer)
     except (TypeError, ValueError):

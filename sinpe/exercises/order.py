@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sinpe.exercises._check import Mistake, Verdict, _array, check
+from sinpe.exercises._check import NO_RETURN, NOT_ATTEMPTED, Mistake, Verdict, _array, check
 
 SYMMETRIES = {
     "self-attention": "equivariant",
@@ -15,17 +15,16 @@ SYMMETRIES = {
     "convolution of width 3": "neither",
     "causal self-attention": "neither",
 }
-_NOT_ATTEMPTED = Verdict("not attempted", "replace the `...` with your answer and run the cell again.")
 
 
 def check_symmetries(answers):
     """answers: {layer: "equivariant", "invariant" or "neither"} for the six layers of SYMMETRIES."""
     if answers is None or answers is Ellipsis:
-        return _NOT_ATTEMPTED
+        return NOT_ATTEMPTED
     if not isinstance(answers, dict) or set(answers) != set(SYMMETRIES):
         return Verdict("wrong", f"keep the dictionary with its {len(SYMMETRIES)} layers as keys and change the values only.")
     if any(answer is None or answer is Ellipsis for answer in answers.values()):
-        return _NOT_ATTEMPTED
+        return NOT_ATTEMPTED
     words = ("equivariant", "invariant", "neither")
     odd = [answer for answer in answers.values() if not isinstance(answer, str) or answer not in words]
     if odd:
@@ -197,11 +196,11 @@ def check_twin(attempt):
         try:
             twin = attempt(list(tokens))
         except NotImplementedError:
-            return _NOT_ATTEMPTED
+            return NOT_ATTEMPTED
         except Exception as error:
             return Verdict("error", f"your code raised {type(error).__name__}: {error}")
         if twin is None or twin is Ellipsis:
-            return _NOT_ATTEMPTED
+            return NO_RETURN if twin is None and callable(attempt) else NOT_ATTEMPTED
         if not isinstance(twin, list | tuple) or not all(isinstance(token, str) for token in twin):
             return Verdict("wrong", f"return a list of tokens for {' '.join(tokens)}, not {type(twin).__name__}.")
         pair = f"{' '.join(tokens)}  →  {' '.join(twin)}"
@@ -222,15 +221,15 @@ def check_counting_head(attempt):
         try:
             head = attempt(size)
         except NotImplementedError:
-            return _NOT_ATTEMPTED
+            return NOT_ATTEMPTED
         except Exception as error:
             return Verdict("error", f"your code raised {type(error).__name__}: {error}")
         if head is None or head is Ellipsis:
-            return _NOT_ATTEMPTED
+            return NO_RETURN if head is None and callable(attempt) else NOT_ATTEMPTED
         if not isinstance(head, list | tuple) or len(head) != 3:
             return Verdict("wrong", "return three matrices: w_q, w_k, w_v.")
         if any(w is None or w is Ellipsis for w in head):
-            return _NOT_ATTEMPTED
+            return NOT_ATTEMPTED
         w_q, w_k, w_v = map(_array, head)
         if w_q is None or w_k is None or w_v is None:
             return Verdict("wrong", "w_q, w_k and w_v must be matrices of numbers.")

@@ -2,9 +2,7 @@
 
 import numpy as np
 
-from sinpe.exercises._check import Mistake, Verdict, check
-
-_NOT_ATTEMPTED = Verdict("not attempted", "replace the `...` with your answer and run the cell again.")
+from sinpe.exercises._check import NO_RETURN, NOT_ATTEMPTED, Mistake, Verdict, check
 
 
 def check_shaw_rows(attempt):
@@ -58,10 +56,10 @@ def check_relative_shift(attempt):
         for (x,) in cases:
             answer = attempt(x.copy()) if callable(attempt) else attempt
             if answer is None or answer is Ellipsis:
-                return _NOT_ATTEMPTED
+                return NO_RETURN if answer is None and callable(attempt) else NOT_ATTEMPTED
             answers.append(np.asarray(answer, float))
     except NotImplementedError:
-        return _NOT_ATTEMPTED
+        return NOT_ATTEMPTED
     except (TypeError, ValueError) as error:
         return Verdict("error", f"your code raised {type(error).__name__}: {error}")
     except Exception as error:

@@ -2,10 +2,8 @@
 
 import numpy as np
 
-from sinpe.exercises._check import Mistake, Verdict, _array, check
+from sinpe.exercises._check import NO_RETURN, NOT_ATTEMPTED, Mistake, Verdict, _array, check
 from sinpe.formula import inverse_frequencies
-
-_NOT_ATTEMPTED = Verdict("not attempted", "replace the `...` with your answer and run the cell again.")
 
 
 def check_full_turns(attempt):
@@ -48,11 +46,11 @@ def check_key_for(attempt):
         try:
             answer = attempt(q.copy(), distance) if callable(attempt) else attempt
         except NotImplementedError:
-            return _NOT_ATTEMPTED
+            return NOT_ATTEMPTED
         except Exception as error:
             return Verdict("error", f"your code raised {type(error).__name__}: {error}")
         if answer is None or answer is Ellipsis:
-            return _NOT_ATTEMPTED
+            return NO_RETURN if answer is None and callable(attempt) else NOT_ATTEMPTED
         answers.append((q, distance, answer))
     verdicts = [_read_key(*answer) for answer in answers]
     wrong = next((verdict for verdict in verdicts if not verdict), None)
