@@ -17,8 +17,8 @@ from sinpe.experiments import records
 NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
 LENGTHS = (64, 128, 256, 512, 1024)
 METHODS = ("none", "sinusoidal", "learned", "shaw", "transformer-xl", "t5", "rope", "xpos", "alibi")
-ORDER = ("copy", "reverse", "previous", "marker_position", "induction")
-TASKS = (*ORDER, "which_more")
+NEAR = ("previous", "marker_position", "induction")
+TASKS = ("copy", "reverse", *NEAR, "which_more")
 EXTENSIONS = ("position-interpolation", "ntk-aware", "dynamic-ntk", "yarn")
 LETTERS = {"higher": "w", "lower": "b", "equal": "=", "undecided": "?"}
 
@@ -132,7 +132,7 @@ def test_which_methods_are_told_apart(length, printed, n):
 def test_which_extensions_are_told_apart(length, printed, n, tuned):
     arms = [arm for arm in length if arm.startswith("rope") and arm.endswith("tuned") == tuned]
     order, open_pairs, count = alike(length, f"windows_{n}", arms)
-    short = {arm: arm.removeprefix("rope, ").removesuffix(", tuned") for arm in arms}
+    short = {arm: "control" if arm == "rope, tuned" else arm.removeprefix("rope, ").removesuffix(", tuned") for arm in arms}
     below = paragraph(printed, f"{n}: " + ", ".join(short[arm] for arm in order))
     named = ", ".join(f"{short[a]} {LETTERS[verdict]} {short[b]}" for (a, b), verdict in open_pairs.items())
     assert len(arms) == 5 and below == f"not told apart, {len(open_pairs)} of {count} pairs: {named or 'none'}"
@@ -220,9 +220,16 @@ def test_the_table_of_costs_and_the_whole_comparison(length, tasks, printed):
     for method, line in zip(METHODS[1:], block(printed, r"of none, at", 8), strict=True):
         quantities = ("parameters", "training_seconds", "inference_seconds", "training_mb")
         assert line.split() == [method, *(f"{mean[quantity, n, method]:.2f}" for quantity in quantities for n in (64, 256, 1024))]
-    for method, line in zip(METHODS, block(printed, r" +enters at", 9), strict=True):
+    for method, line in zip(METHODS, block(printed, r" +loss at 64", 9), strict=True):
         losses = [f"{x.mean():.2f}" if (x := values(length[method], f"windows_{n}")).size else "undef." for n in (64, 1024)]
-        right = [values(tasks[task, method], "accuracy_4") for task in ORDER]
+        right = [values(tasks[task, method], "accuracy_4") for task in NEAR]
         share = ["undef."] if method == "learned" else [f"{100 * np.mean([x.mean() for x in right]):.0f}", "%"]
         cost = [f"{mean[quantity, 1024, method]:.{digits}f}" for quantity, digits in (("parameters", 2), ("inference_seconds", 1), ("training_mb", 1))]
-        assert line.split()[0] == method and line.split()[-len(losses + share + cost) :] == losses + share + cost
+        assert line.split()[: 1 + len(losses + share + cost)] == [method, *losses, *share, *cost]
+
+
+def test_the_window(length, printed):
+    rivals = [("transformer-xl", 1024), ("shaw", 1024), ("alibi", 1024), ("xpos", 1024), ("rope, yarn", 256), ("rope, yarn, tuned", 256)]
+    samples = [values(length[arm], f"windows_{n}") - values(length["rope"], "windows_64") for arm, n in rivals]
+    for (arm, n), x, (verdict, _, _) in zip(rivals, samples, judged(samples), strict=True):
+        assert f"{arm:18}at {n:4}, minus rotary in windows of 64: {x.mean():+.2f} {LETTERS[verdict]}" in printed
