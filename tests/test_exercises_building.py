@@ -570,3 +570,12 @@ def test_the_lines_to_read_are_what_the_answers_say():
         np.testing.assert_allclose(frequencies, sinpe.inverse_frequencies(d_model, spacing=SPACINGS[letter]), rtol=1e-13)
     np.testing.assert_allclose(10000 ** (-2 * np.arange(0, d_model, 2) / d_model), sinpe.inverse_frequencies(d_model) ** 2, rtol=1e-13)
     np.testing.assert_allclose(np.exp(np.arange(d_model // 2) * (-np.log(10000) / d_model // 2))[1], np.exp(-1))
+
+
+def test_a_forgotten_return_of_a_sum_is_said():
+    def forgets(x):
+        x + 1
+
+    verdict = check_adding(forgets)
+    assert verdict.status == "not attempted" and "is a `return` missing" in verdict.message
+    assert "replace the `...`" in check_adding(lambda x: ...).message

@@ -312,26 +312,26 @@ def test_what_is_worse_than_at_the_training_length():
 
 
 def test_every_two_cells_are_judged_together():
-    found = analysis.pairs(STUDY, MADE_UP, "windows", 64)
+    found = analysis.every_pair(STUDY, MADE_UP, "windows", 64)
     there = ["rope", "sinusoidal", "ntk-aware"]  # learned has no such length
     two = [(a, b) for a in STUDY.cells for b in STUDY.cells if STUDY.cells.index(a) < STUDY.cells.index(b) and {a.arm, b.arm} <= set(there)]
     assert list(found) == two and len(two) == 3
     samples = [[x - y for x, y in zip(values(a.arm, 64), values(b.arm, 64), strict=True)] for a, b in two]
     assert list(found.values()) == differences(samples)
     chosen = [CELLS["sinusoidal"], CELLS["rope"]]
-    ((pair, difference),) = analysis.pairs(STUDY, MADE_UP, "windows", 64, chosen).items()
+    ((pair, difference),) = analysis.every_pair(STUDY, MADE_UP, "windows", 64, chosen).items()
     assert list(pair) == chosen and difference.verdict == "higher" and difference.plain.mean == pytest.approx(0.36)
     # seeds in another order, and one that only the other side has: still seed by seed
     shuffled = [r for r in MADE_UP[::-1] if (r["config"]["position"], r["seed"]) != ("rope", 101)]
-    ((_, fewer),) = analysis.pairs(STUDY, shuffled, "windows", 64, chosen).items()
+    ((_, fewer),) = analysis.every_pair(STUDY, shuffled, "windows", 64, chosen).items()
     assert fewer.plain == estimate([a - b for a, b in zip(values("sinusoidal", 64)[1:], values("rope", 64)[1:], strict=True)])
-    assert analysis.pairs(STUDY, [], "windows", 64) == {}
+    assert analysis.every_pair(STUDY, [], "windows", 64) == {}
     with pytest.raises(ValueError, match="size must be one at which the records have 'windows', 4, 8, 16, 32, 64, got 65"):
-        analysis.pairs(STUDY, MADE_UP, "windows", 65)
+        analysis.every_pair(STUDY, MADE_UP, "windows", 65)
     with pytest.raises(ValueError, match="cells must be a list of cells of the study, got 'rope'"):
-        analysis.pairs(STUDY, MADE_UP, "windows", 64, ["rope"])
+        analysis.every_pair(STUDY, MADE_UP, "windows", 64, ["rope"])
     with pytest.raises(ValueError, match="got 'window'"):
-        analysis.pairs(STUDY, MADE_UP, "window", 64)
+        analysis.every_pair(STUDY, MADE_UP, "window", 64)
 
 
 def test_planned_differences_from_sinusoids_are_paired_and_absent_where_nothing_is_defined():

@@ -126,7 +126,7 @@ def change(study, records, quantity, cells=None):
     return {cell: {n: judged.get((cell, n)) for n in longer} for cell in there}
 
 
-def pairs(study, records, quantity, size, cells=None):
+def every_pair(study, records, quantity, size, cells=None):
     """Every two cells at one length, the first minus the second, paired by seed and corrected for all of them together -> {(cell, other): Difference}.
 
     cells: take these only, in this order. Two cells that do not share at least two seeds with that quantity are left out: a learned table beyond its last row.
@@ -136,11 +136,9 @@ def pairs(study, records, quantity, size, cells=None):
     if records and size not in sizes:
         raise ValueError(f"size must be one at which the records have {quantity!r}, {', '.join(map(str, sizes)) or 'here none'}, got {size!r}")
     cells = list(found) if cells is None else _cells(cells, found)
-    there = {cell: {seed: r["metrics"][name] for seed, r in found[cell].items() if name in r["metrics"]} for cell in cells}
-    both = {two: sorted(there[two[0]].keys() & there[two[1]].keys()) for two in combinations(there, 2)}
-    both = {two: seeds for two, seeds in both.items() if len(seeds) > 1}
-    samples = [[there[a][seed] - there[b][seed] for seed in seeds] for (a, b), seeds in both.items()]
-    return dict(zip(both, differences(samples), strict=True))
+    samples = {(a, b): _gaps(found[a], found[b], name) for a, b in combinations(cells, 2)}
+    samples = {two: sample for two, sample in samples.items() if len(sample) > 1}
+    return dict(zip(samples, differences(list(samples.values())), strict=True))
 
 
 def differences_from(study, records, reference, quantity):
@@ -214,6 +212,12 @@ def _cells(cells, there):
 def _metrics(records):
     """The metrics of {seed: record}, in the order of the seeds."""
     return [record["metrics"] for _, record in sorted(records.items())]
+
+
+def _gaps(these, those, name):
+    """A metric of one side minus that of the other, for each seed that both have it of."""
+    both = [[side[seed]["metrics"] for side in (these, those)] for seed in sorted(these.keys() & those.keys())]
+    return [a[name] - b[name] for a, b in both if name in a and name in b]
 
 
 def _rises(records, first, other):

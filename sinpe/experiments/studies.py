@@ -189,7 +189,7 @@ def _reading(section, arm, position, steps, position_options=(), **measured):
     options = {"task": "next_character", "length": 64, "batch_size": 8, "steps": steps, "learning_rate": 2e-3, "warmup": steps // 10}
     options |= {"evaluations": 4, "evaluation_sequences": 64, "measure": "lengths", "measure_options": tuple(sorted(measured.items()))}
     section = section if steps == STEPS else f"{section}, {steps} steps"
-    return Cell(section, arm, RunConfig(model, position, LOUD.get(position, position_options), **options))
+    return Cell(section, arm, RunConfig(model, position, position_options or LOUD.get(position, ()), **options))
 
 
 @lru_cache(maxsize=1)
