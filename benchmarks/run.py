@@ -1,4 +1,5 @@
-"""Run every benchmark, each in a process of its own. The exit status is 1 where a gate does not hold.
+"""Run every benchmark, each in a process of its own. The exit status is 1 where a gate does not
+hold.
 
 python benchmarks/run.py [--quick]
 """
@@ -12,7 +13,11 @@ BENCHMARKS = ["precision", "rotary", "training", "cluster"]
 
 
 def main(arguments):
-    failed = [name for name in BENCHMARKS if subprocess.run([sys.executable, HERE / f"{name}.py", *arguments], check=False).returncode]
+    failed = [
+        name
+        for name in BENCHMARKS
+        if subprocess.run([sys.executable, HERE / f"{name}.py", *arguments], check=False).returncode
+    ]
     if failed:
         sys.exit(f"see above: {', '.join(failed)}")
 

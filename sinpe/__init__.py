@@ -1,4 +1,6 @@
-"""Sinusoidal positional encoding: the formula in NumPy, and position methods for Transformers in torch."""
+"""Sinusoidal positional encoding: the formula in NumPy, and position methods for Transformers in
+torch.
+"""
 
 from importlib import import_module
 

@@ -1,4 +1,6 @@
-"""Token embeddings with the two numbers that decide how loud a token is beside its position: init_std and scale."""
+"""Token embeddings with the two numbers that decide how loud a token is beside its position:
+init_std and scale.
+"""
 
 from torch import nn
 from torch.nn import functional as F
@@ -9,10 +11,13 @@ from sinpe.positions.base import check_positive, check_size
 class TokenEmbedding(nn.Module):
     """weight[tokens] · scale on the way in, h @ weightᵀ (without the scale) on the way out.
 
-    init_std: standard deviation of the initial weights; None means the paper's authors' d_model^(−1/2) (tensor2tensor).
-    scale: factor on the looked-up rows; None means √d_model (Vaswani et al. 2017, §3.4, https://arxiv.org/abs/1706.03762).
+    init_std: standard deviation of the initial weights; None means the paper's authors'
+        d_model^(−1/2) (tensor2tensor).
+    scale: factor on the looked-up rows; None means √d_model (Vaswani et al. 2017, §3.4,
+        https://arxiv.org/abs/1706.03762).
     generator: where the initial weights are drawn from.
-    Raises ValueError for sizes that are not positive integers, or numbers that are not positive and finite.
+    Raises ValueError for sizes that are not positive integers, or numbers that are not positive and
+    finite.
     """
 
     def __init__(self, vocab_size, d_model, init_std=None, scale=None, *, generator=None):

@@ -1,7 +1,8 @@
 """The course's house style, and one function for each figure that recurs.
 
-A figure is shown as SVG whose ink follows the page's light or dark mode, with a PNG on white beside it for places that hide SVG.
-Nothing here touches global matplotlib state, and every function returns the figure, so that a cell can assert what was drawn.
+A figure is shown as SVG whose ink follows the page's light or dark mode, with a PNG on white beside
+it for places that hide SVG. Nothing here touches global matplotlib state, and every function
+returns the figure, so that a cell can assert what was drawn.
 """
 
 import io
@@ -14,13 +15,27 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as _MatplotlibFigure
 from PIL import Image
 
-logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)  # "building the font cache" would land in a notebook's stderr
+# "building the font cache" would land in a notebook's stderr
+logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)
 
 INK = "#010203"  # stands for "the page's text colour" until the SVG is written
-COLOURS = ("#2b7bba", "#d1601f", "#1a9070", "#a35fc4", "#c2478a", "#8a7a1f", "#777777")  # at least 3:1 on white and on #121212
-DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (3, 3)), (0, (1, 3)))  # so that colour is never the only cue
+# at least 3:1 on white and on #121212
+COLOURS = ("#2b7bba", "#d1601f", "#1a9070", "#a35fc4", "#c2478a", "#8a7a1f", "#777777")
+# so that colour is never the only cue
+DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (3, 3)), (0, (1, 3)))
 STYLE = {
-    **{name: INK for name in ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color", "legend.edgecolor", "patch.edgecolor")},
+    **{
+        name: INK
+        for name in (
+            "text.color",
+            "axes.edgecolor",
+            "axes.labelcolor",
+            "xtick.color",
+            "ytick.color",
+            "legend.edgecolor",
+            "patch.edgecolor",
+        )
+    },
     "svg.hashsalt": "sinpe",
     "axes.prop_cycle": mpl.cycler(color=COLOURS, linestyle=DASHES),
     "axes.spines.top": False,
@@ -35,36 +50,59 @@ STYLE = {
 }
 _DARK = (
     "<style>@media (prefers-color-scheme: dark){"
-    f'[style*="fill: {INK}"]{{fill:#e6e6e6!important}}[style*="stroke: {INK}"]{{stroke:#e6e6e6!important}}}}</style>'
+    f'[style*="fill: {INK}"]{{fill:#e6e6e6!important}}[style*="stroke:'
+    f' {INK}"]{{stroke:#e6e6e6!important}}}}</style>'
 )
 
 
 class Figure(_MatplotlibFigure):
-    """A matplotlib figure that shows itself in a notebook as SVG and PNG, the same bytes on every run."""
+    """A matplotlib figure that shows itself in a notebook as SVG and PNG, the same bytes on every
+    run.
+    """
 
     def svg(self):
         with mpl.rc_context(STYLE):
             out = io.StringIO()
-            self.savefig(out, format="svg", bbox_inches="tight", transparent=True, metadata={"Date": None})
+            self.savefig(
+                out, format="svg", bbox_inches="tight", transparent=True, metadata={"Date": None}
+            )
         text = out.getvalue()
-        return re.sub(r"(<svg[^>]*>)", lambda tag: tag.group(1) + _DARK, text[text.index("<svg") :], count=1)
+        return re.sub(
+            r"(<svg[^>]*>)", lambda tag: tag.group(1) + _DARK, text[text.index("<svg") :], count=1
+        )
 
     def png(self):
         out, small = io.BytesIO(), io.BytesIO()
-        self.savefig(out, format="png", dpi=150, bbox_inches="tight", facecolor="white", metadata={"Software": None})
-        # a palette of 256 colours: a third of the size, and a chapter with all its figures stays below a megabyte
-        Image.open(out).convert("RGB").quantize(256, dither=Image.Dither.NONE).save(small, "png", optimize=True, dpi=(150, 150))
+        self.savefig(
+            out,
+            format="png",
+            dpi=150,
+            bbox_inches="tight",
+            facecolor="white",
+            metadata={"Software": None},
+        )
+        # a palette of 256 colours: a third of the size, and a chapter with all its figures stays
+        # below a megabyte
+        Image.open(out).convert("RGB").quantize(256, dither=Image.Dither.NONE).save(
+            small, "png", optimize=True, dpi=(150, 150)
+        )
         return small.getvalue()
 
     def _repr_mimebundle_(self, include=None, exclude=None):
         import base64
 
-        return {"image/svg+xml": self.svg(), "image/png": base64.b64encode(self.png()).decode(), "text/plain": "figure"}
+        return {
+            "image/svg+xml": self.svg(),
+            "image/png": base64.b64encode(self.png()).decode(),
+            "text/plain": "figure",
+        }
 
 
 @mpl.rc_context(STYLE)
 def new(width=5.6, height=3.2, rows=1, columns=1, **subplots):
-    """An empty figure in the house style (inches) and its axes (an array when there are several)."""
+    """An empty figure in the house style (inches) and its axes (an array when there are
+    several).
+    """
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure, figure.subplots(rows, columns, **subplots)
@@ -76,14 +114,36 @@ def _not_empty(name, values):
 
 
 @mpl.rc_context(STYLE)
-def heat_map(values, *, xlabel, ylabel, label=None, limits=None, colours="RdBu_r", extent=None, width=5.6, height=3.2, origin="upper"):
-    """A matrix as colours, first row on top. limits: (low, high), by default symmetric about zero for the diverging default map."""
+def heat_map(
+    values,
+    *,
+    xlabel,
+    ylabel,
+    label=None,
+    limits=None,
+    colours="RdBu_r",
+    extent=None,
+    width=5.6,
+    height=3.2,
+    origin="upper",
+):
+    """A matrix as colours, first row on top. limits: (low, high), by default symmetric about zero
+    for the diverging default map.
+    """
     values = np.asarray(values, float)
     if limits is None:
         largest = np.abs(values).max()
         limits = (-largest, largest) if colours == "RdBu_r" else (values.min(), values.max())
     figure, axis = new(width, height)
-    image = axis.imshow(values, cmap=colours, vmin=limits[0], vmax=limits[1], aspect="auto", extent=extent, origin=origin)
+    image = axis.imshow(
+        values,
+        cmap=colours,
+        vmin=limits[0],
+        vmax=limits[1],
+        aspect="auto",
+        extent=extent,
+        origin=origin,
+    )
     axis.set(xlabel=xlabel, ylabel=ylabel)
     if extent is None:  # rows and columns are counted: no tick between two of them
         axis.locator_params(integer=True)
@@ -96,11 +156,15 @@ def heat_map(values, *, xlabel, ylabel, label=None, limits=None, colours="RdBu_r
 
 @mpl.rc_context(STYLE)
 def heat_maps(maps, *, xlabel, ylabel, label=None, width=5.6, height=3.2):
-    """Matrices of one shape side by side as colours on one scale, symmetric about zero: {name: values}. The name stands below its map."""
+    """Matrices of one shape side by side as colours on one scale, symmetric about zero: {name:
+    values}. The name stands below its map.
+    """
     figure, axes = new(width, height, 1, len(maps), sharey=True, squeeze=False)
     largest = max(np.abs(values).max() for values in maps.values())
     for axis, (name, values) in zip(axes[0], maps.items(), strict=True):
-        image = axis.imshow(np.asarray(values, float), cmap="RdBu_r", vmin=-largest, vmax=largest, aspect="auto")
+        image = axis.imshow(
+            np.asarray(values, float), cmap="RdBu_r", vmin=-largest, vmax=largest, aspect="auto"
+        )
         axis.set(xlabel=f"{xlabel}\n{name}")
     axes[0, 0].set_ylabel(ylabel)
     figure.colorbar(image, ax=axes[0], pad=0.02, label=label).outline.set_visible(False)
@@ -109,13 +173,33 @@ def heat_maps(maps, *, xlabel, ylabel, label=None, width=5.6, height=3.2):
 
 @mpl.rc_context(STYLE)
 def verdicts(caught, rows, columns, *, xlabel, ylabel, width=5.6, height=3.8):
-    """Which test (row) catches which fault (column): a filled cell with a cross where caught, a dot where it slips through."""
+    """Which test (row) catches which fault (column): a filled cell with a cross where caught, a dot
+    where it slips through.
+    """
     figure, axis = new(width, height)
-    axis.imshow(np.asarray(caught, float), cmap=mpl.colors.ListedColormap(["none", COLOURS[1]]), vmin=0, vmax=1, aspect="auto")
+    axis.imshow(
+        np.asarray(caught, float),
+        cmap=mpl.colors.ListedColormap(["none", COLOURS[1]]),
+        vmin=0,
+        vmax=1,
+        aspect="auto",
+    )
     for (row, column), found in np.ndenumerate(np.asarray(caught, bool)):
-        axis.text(column, row, "×" if found else "·", ha="center", va="center_baseline", color="white" if found else INK, fontsize=13)
-    axis.hlines(np.arange(len(rows) - 1) + 0.5, -0.5, len(columns) - 0.5, color="#777777", linewidth=0.4)
-    axis.vlines(np.arange(len(columns) - 1) + 0.5, -0.5, len(rows) - 0.5, color="#777777", linewidth=0.4)
+        axis.text(
+            column,
+            row,
+            "×" if found else "·",
+            ha="center",
+            va="center_baseline",
+            color="white" if found else INK,
+            fontsize=13,
+        )
+    axis.hlines(
+        np.arange(len(rows) - 1) + 0.5, -0.5, len(columns) - 0.5, color="#777777", linewidth=0.4
+    )
+    axis.vlines(
+        np.arange(len(columns) - 1) + 0.5, -0.5, len(rows) - 0.5, color="#777777", linewidth=0.4
+    )
     axis.set_xticks(range(len(columns)), columns, rotation=45, ha="right")
     axis.set_yticks(range(len(rows)), rows)
     axis.set(xlabel=xlabel, ylabel=ylabel)
@@ -124,7 +208,16 @@ def verdicts(caught, rows, columns, *, xlabel, ylabel, width=5.6, height=3.8):
 
 
 @mpl.rc_context(STYLE)
-def attention(weights, queries, keys, *, xlabel="key (read from)", ylabel="query (reads)", width=4.4, height=3.6):
+def attention(
+    weights,
+    queries,
+    keys,
+    *,
+    xlabel="key (read from)",
+    ylabel="query (reads)",
+    width=4.4,
+    height=3.6,
+):
     """Attention weights as a labelled grid: row = query, column = key, darker = more."""
     figure, axis = new(width, height)
     image = axis.imshow(np.asarray(weights, float), cmap="Blues", vmin=0, vmax=1, aspect="auto")
@@ -138,25 +231,42 @@ def attention(weights, queries, keys, *, xlabel="key (read from)", ylabel="query
 
 @mpl.rc_context(STYLE)
 def attention_maps(maps, *, xlabel="key (read from)", ylabel="query (reads)", width=5.6):
-    """Attention maps side by side on one scale: {name: weights}; row = query, column = key, darker = more. The name stands below its map."""
+    """Attention maps side by side on one scale: {name: weights}; row = query, column = key, darker
+    = more. The name stands below its map.
+    """
     figure, axes = new(width, width / len(maps) + 0.35, 1, len(maps), sharey=True, squeeze=False)
     for axis, (name, weights) in zip(axes[0], maps.items(), strict=True):
         image = axis.imshow(np.asarray(weights, float), cmap="Blues", vmin=0, vmax=1)
         axis.set(xlabel=f"{xlabel}\n{name}")
     axes[0, 0].set(ylabel=ylabel)
-    figure.colorbar(image, ax=axes, pad=0.02, shrink=0.75, label="attention weight").outline.set_visible(False)
+    figure.colorbar(
+        image, ax=axes, pad=0.02, shrink=0.75, label="attention weight"
+    ).outline.set_visible(False)
     return figure
 
 
 @mpl.rc_context(STYLE)
-def labelled_matrices(matrices, *, xlabel="key (read from)", ylabel="query (reads)", width=5.6, height=2.7):
-    """Small matrices of weights side by side on one scale, each value written in its cell: {name: (values, row labels, column labels)}. The name stands below."""
+def labelled_matrices(
+    matrices, *, xlabel="key (read from)", ylabel="query (reads)", width=5.6, height=2.7
+):
+    """Small matrices of weights side by side on one scale, each value written in its cell: {name:
+    (values, row labels, column labels)}. The name stands below.
+    """
     figure, axes = new(width, height, 1, len(matrices), squeeze=False)
     largest = max(np.max(values) for values, _, _ in matrices.values())
     for axis, (name, (values, rows, columns)) in zip(axes[0], matrices.items(), strict=True):
-        axis.imshow(np.asarray(values, float), cmap="Blues", vmin=0, vmax=1.1 * largest, aspect="auto")
+        axis.imshow(
+            np.asarray(values, float), cmap="Blues", vmin=0, vmax=1.1 * largest, aspect="auto"
+        )
         for (row, column), value in np.ndenumerate(values):
-            axis.text(column, row, f"{value:.2f}", ha="center", va="center", color="white" if value > 0.6 * largest else "black")
+            axis.text(
+                column,
+                row,
+                f"{value:.2f}",
+                ha="center",
+                va="center",
+                color="white" if value > 0.6 * largest else "black",
+            )
         axis.set_xticks(range(len(columns)), columns)
         axis.set_yticks(range(len(rows)), rows)
         axis.set(xlabel=f"{xlabel}\n{name}")
@@ -166,18 +276,37 @@ def labelled_matrices(matrices, *, xlabel="key (read from)", ylabel="query (read
 
 
 @mpl.rc_context(STYLE)
-def lines(x, series, *, xlabel, ylabel, xscale="linear", yscale="linear", level=None, ylim=None, markers=False, spread=None, width=5.6, height=3.2):
+def lines(
+    x,
+    series,
+    *,
+    xlabel,
+    ylabel,
+    xscale="linear",
+    yscale="linear",
+    level=None,
+    ylim=None,
+    markers=False,
+    spread=None,
+    width=5.6,
+    height=3.2,
+):
     """Curves over a common x, told apart by colour and by dash.
 
-    x: shape (n,), or a dict with one array a curve; series: {name: shape (n,)}; spread: {name: (low, high)} drawn as bands;
+    x: shape (n,), or a dict with one array a curve; series: {name: shape (n,)}; spread: {name:
+        (low, high)} drawn as bands;
     level: a value to mark with a thin horizontal line. A single curve gets no legend.
     """
     figure, axis = new(width, height)
     for number, (name, y) in enumerate(series.items()):
         at = x[name] if isinstance(x, dict) else x
-        axis.plot(at, y, label=name, marker="osD^vPX"[number % 7] if markers else None, markersize=4)
+        axis.plot(
+            at, y, label=name, marker="osD^vPX"[number % 7] if markers else None, markersize=4
+        )
         if spread and name in spread:
-            axis.fill_between(at, *spread[name], alpha=0.18, color=COLOURS[number % len(COLOURS)], linewidth=0)
+            axis.fill_between(
+                at, *spread[name], alpha=0.18, color=COLOURS[number % len(COLOURS)], linewidth=0
+            )
     if level is not None:
         axis.axhline(level, color="#777777", linewidth=0.8, linestyle="-", zorder=0)
     axis.set(xlabel=xlabel, ylabel=ylabel, xscale=xscale, yscale=yscale)
@@ -190,13 +319,28 @@ def lines(x, series, *, xlabel, ylabel, xscale="linear", yscale="linear", level=
 
 @mpl.rc_context(STYLE)
 def panels(
-    x, curves, *, xlabel, ylabel, spread=None, xscale="linear", yscale="linear", level=None, ylim=None, markers=False, xticks=None, width=5.6, height=2.6
+    x,
+    curves,
+    *,
+    xlabel,
+    ylabel,
+    spread=None,
+    xscale="linear",
+    yscale="linear",
+    level=None,
+    ylim=None,
+    markers=False,
+    xticks=None,
+    width=5.6,
+    height=2.6,
 ):
-    """Curves in panels side by side with common axes: curves {panel: {name: shape (n,)}}, spread {panel: {name: (low, high)}} for those that have one. The panel's name stands below it.
+    """Curves in panels side by side with common axes: curves {panel: {name: shape (n,)}}, spread
+    {panel: {name: (low, high)}} for those that have one. The panel's name stands below it.
 
     xticks: mark these places, in figures, instead of those that the scale would choose.
 
-    A name has the same colour and dash in every panel, and stands in one legend above them. If no name occurs twice, each panel has its own.
+    A name has the same colour and dash in every panel, and stands in one legend above them. If no
+    name occurs twice, each panel has its own.
     """
     _not_empty("curves", curves)
     figure, axes = new(width, height, 1, len(curves), sharex=True, sharey=True, squeeze=False)
@@ -206,10 +350,22 @@ def panels(
     for axis, (panel, series) in zip(axes[0], curves.items(), strict=True):
         for number, (name, y) in enumerate(series.items()):
             number = number if apart else order.index(name)
-            look = {"color": COLOURS[number % len(COLOURS)], "linestyle": DASHES[number % len(DASHES)]}
-            axis.plot(x, y, label=name, marker="osD^vPX"[number % 7] if markers else None, markersize=4, **look)
+            look = {
+                "color": COLOURS[number % len(COLOURS)],
+                "linestyle": DASHES[number % len(DASHES)],
+            }
+            axis.plot(
+                x,
+                y,
+                label=name,
+                marker="osD^vPX"[number % 7] if markers else None,
+                markersize=4,
+                **look,
+            )
             if spread and name in spread.get(panel, {}):
-                axis.fill_between(x, *spread[panel][name], alpha=0.18, color=look["color"], linewidth=0)
+                axis.fill_between(
+                    x, *spread[panel][name], alpha=0.18, color=look["color"], linewidth=0
+                )
         if level is not None:
             axis.axhline(level, color="#777777", linewidth=0.8, linestyle="-", zorder=0)
         axis.set(xlabel=f"{xlabel}\n{panel}", xscale=xscale, yscale=yscale)
@@ -222,14 +378,22 @@ def panels(
             axis.legend(fontsize=8)
     axes[0, 0].set_ylabel(ylabel)
     if not apart:
-        handles = {label: handle for axis in axes[0] for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)}
-        figure.legend(handles.values(), handles, loc="outside upper center", ncols=min(4, len(handles)))
+        handles = {
+            label: handle
+            for axis in axes[0]
+            for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)
+        }
+        figure.legend(
+            handles.values(), handles, loc="outside upper center", ncols=min(4, len(handles))
+        )
     return figure
 
 
 @mpl.rc_context(STYLE)
 def intervals(estimates, *, xlabel, level=0.0, margin=None, width=5.6):
-    """One row a name: estimates {name: (mean, low, high)}, the first on top. A line marks `level`, a band `level` ± margin."""
+    """One row a name: estimates {name: (mean, low, high)}, the first on top. A line marks `level`,
+    a band `level` ± margin.
+    """
     _not_empty("estimates", estimates)
     figure, axis = new(width, 0.27 * len(estimates) + 0.7)
     rows = np.arange(len(estimates))
@@ -237,7 +401,16 @@ def intervals(estimates, *, xlabel, level=0.0, margin=None, width=5.6):
     if margin is not None:
         axis.axvspan(level - margin, level + margin, color="#777777", alpha=0.25, linewidth=0)
     axis.axvline(level, color="#777777", linewidth=0.8, linestyle="-")
-    axis.errorbar(mean, rows, xerr=(mean - low, high - mean), fmt="o", color=COLOURS[0], ecolor=COLOURS[0], markersize=5, capsize=3)
+    axis.errorbar(
+        mean,
+        rows,
+        xerr=(mean - low, high - mean),
+        fmt="o",
+        color=COLOURS[0],
+        ecolor=COLOURS[0],
+        markersize=5,
+        capsize=3,
+    )
     axis.set_yticks(rows, estimates)
     axis.set(xlabel=xlabel, ylim=(len(estimates) - 0.4, -0.6))
     axis.tick_params(axis="y", length=0)
@@ -245,12 +418,23 @@ def intervals(estimates, *, xlabel, level=0.0, margin=None, width=5.6):
 
 
 @mpl.rc_context(STYLE)
-def bars(values, *, ylabel, xlabel="", level=None, yscale="linear", error=None, width=5.6, height=3.0):
-    """One bar a name: values {name: height}, error {name: half-width of the interval}; `level` marks a reference value."""
+def bars(
+    values, *, ylabel, xlabel="", level=None, yscale="linear", error=None, width=5.6, height=3.0
+):
+    """One bar a name: values {name: height}, error {name: half-width of the interval}; `level`
+    marks a reference value.
+    """
     figure, axis = new(width, height)
     names = list(values)
-    axis.bar(names, [values[name] for name in names], color=[COLOURS[i % len(COLOURS)] for i in range(len(names))], width=0.65,
-             yerr=None if error is None else [error[name] for name in names], ecolor=INK, capsize=4)  # fmt: skip
+    axis.bar(
+        names,
+        [values[name] for name in names],
+        color=[COLOURS[i % len(COLOURS)] for i in range(len(names))],
+        width=0.65,
+        yerr=None if error is None else [error[name] for name in names],
+        ecolor=INK,
+        capsize=4,
+    )
     if level is not None:
         axis.axhline(level, color="#777777", linewidth=1, linestyle="--")
     axis.set(xlabel=xlabel, ylabel=ylabel, yscale=yscale)
@@ -259,16 +443,32 @@ def bars(values, *, ylabel, xlabel="", level=None, yscale="linear", error=None, 
 
 @mpl.rc_context(STYLE)
 def clocks(positions, inv_freq, *, width=5.6):
-    """Each code as clock hands: one row a position, one dial a frequency, the hand at angle position × frequency from the top."""
+    """Each code as clock hands: one row a position, one dial a frequency, the hand at angle
+    position × frequency from the top.
+    """
     positions = list(positions)
     _not_empty("positions", positions)
     _not_empty("inv_freq", inv_freq)
-    figure, axes = new(width, width / len(inv_freq) * len(positions) * 1.12, len(positions), len(inv_freq), squeeze=False)
+    figure, axes = new(
+        width,
+        width / len(inv_freq) * len(positions) * 1.12,
+        len(positions),
+        len(inv_freq),
+        squeeze=False,
+    )
     for row, position in zip(axes, positions, strict=True):
         for column, (axis, w) in enumerate(zip(row, inv_freq, strict=True)):
             angle = position * w
             axis.add_patch(mpl.patches.Circle((0, 0), 1, fill=False, linewidth=0.8))
-            axis.plot([0, np.sin(angle)], [0, np.cos(angle)], color=COLOURS[column % len(COLOURS)], linestyle="-", marker="o", markevery=[1], markersize=4)
+            axis.plot(
+                [0, np.sin(angle)],
+                [0, np.cos(angle)],
+                color=COLOURS[column % len(COLOURS)],
+                linestyle="-",
+                marker="o",
+                markevery=[1],
+                markersize=4,
+            )
             axis.set(xlim=(-1.15, 1.15), ylim=(-1.15, 1.15), aspect="equal", xticks=[], yticks=[])
             for spine in axis.spines.values():
                 spine.set_visible(False)
@@ -282,7 +482,9 @@ def clocks(positions, inv_freq, *, width=5.6):
 
 @mpl.rc_context(STYLE)
 def small_multiples(x, curves, *, xlabel, columns=2, width=5.6, row_height=1.15):
-    """One small panel a name over a common x: curves {name: shape (n,) or (n, several)}. Every panel keeps its own vertical scale."""
+    """One small panel a name over a common x: curves {name: shape (n,) or (n, several)}. Every
+    panel keeps its own vertical scale.
+    """
     rows = -(-len(curves) // columns)
     figure, axes = new(width, rows * row_height + 0.3, rows, columns, sharex=True, squeeze=False)
     for axis, (name, y) in zip(axes.flat, curves.items(), strict=False):
@@ -296,12 +498,25 @@ def small_multiples(x, curves, *, xlabel, columns=2, width=5.6, row_height=1.15)
 
 @mpl.rc_context(STYLE)
 def trajectories(paths, *, every, width=5.6):
-    """Paths in a plane side by side, equal axes: {name: (x, y)}. A ring marks the start, a dot every `every` points after it."""
+    """Paths in a plane side by side, equal axes: {name: (x, y)}. A ring marks the start, a dot
+    every `every` points after it.
+    """
     _not_empty("paths", paths)
     figure, axes = new(width, width / len(paths) + 0.35, 1, len(paths), squeeze=False)
     for number, (axis, (name, (x, y))) in enumerate(zip(axes[0], paths.items(), strict=True)):
-        axis.plot(x, y, color=COLOURS[number % len(COLOURS)], linestyle="-", linewidth=0.9, marker="o", markersize=3, markevery=every)
-        axis.plot(x[0], y[0], color=INK, marker="o", markersize=8, fillstyle="none", linestyle="none")
+        axis.plot(
+            x,
+            y,
+            color=COLOURS[number % len(COLOURS)],
+            linestyle="-",
+            linewidth=0.9,
+            marker="o",
+            markersize=3,
+            markevery=every,
+        )
+        axis.plot(
+            x[0], y[0], color=INK, marker="o", markersize=8, fillstyle="none", linestyle="none"
+        )
         reach = 1.12 * max(np.abs(x).max(), np.abs(y).max())
         axis.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", xlabel=name)
         axis.locator_params(nbins=3)
@@ -311,17 +526,37 @@ def trajectories(paths, *, every, width=5.6):
 
 @mpl.rc_context(STYLE)
 def dots(rows, *, xlabel, xscale="linear", level=None, width=5.6, row_height=0.42):
-    """Rows of markers that a thin line joins, the first row on top: {row: {series: value}}, the same series in each; `level` marks a reference value."""
+    """Rows of markers that a thin line joins, the first row on top: {row: {series: value}}, the
+    same series in each; `level` marks a reference value.
+    """
     _not_empty("rows", rows)
     names = list(next(iter(rows.values())))
-    odd = next((row for row, values in rows.items() if not names or set(values) != set(names)), None)
+    odd = next(
+        (row for row, values in rows.items() if not names or set(values) != set(names)), None
+    )
     if odd is not None:
-        raise ValueError(f"rows must have the same series each, got {list(rows[odd])} in {odd!r} and {names} in the first")
+        raise ValueError(
+            f"rows must have the same series each, got {list(rows[odd])} in {odd!r} and {names} in"
+            " the first"
+        )
     figure, axis = new(width, row_height * len(rows) + 1.0)
     places = range(len(rows))
-    axis.hlines(places, *([pick(row.values()) for row in rows.values()] for pick in (min, max)), color="#777777", linewidth=0.8, zorder=1)
+    axis.hlines(
+        places,
+        *([pick(row.values()) for row in rows.values()] for pick in (min, max)),
+        color="#777777",
+        linewidth=0.8,
+        zorder=1,
+    )
     for number, name in enumerate(names):
-        axis.plot([row[name] for row in rows.values()], places, label=name, linestyle="none", marker="osD^vPX"[number % 7], markersize=7)
+        axis.plot(
+            [row[name] for row in rows.values()],
+            places,
+            label=name,
+            linestyle="none",
+            marker="osD^vPX"[number % 7],
+            markersize=7,
+        )
     if level is not None:
         axis.axvline(level, color="#777777", linewidth=0.8, linestyle="-", zorder=0)
     axis.set(xlabel=xlabel, xscale=xscale, ylim=(len(rows) - 0.5, -0.5))

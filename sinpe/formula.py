@@ -22,30 +22,42 @@ _TINY = 2.0**-30  # below this, sin(e) = e and cos(e) = 1 to float64 rounding
 def inverse_frequencies(d_model, base=10_000.0, *, spacing="paper"):
     """Angular frequencies ω_i = base^(−2i / d_model), in radians per position, fastest first.
 
-    spacing: "paper" divides the pair index by d_model/2; "tensor2tensor" by d_model/2 − 1, which is another
-        grid, not another order: its last frequency is exactly 1/base.
+    spacing: "paper" divides the pair index by d_model/2; "tensor2tensor" by d_model/2 − 1, which is
+        another grid, not another order: its last frequency is exactly 1/base.
     Returns float64 of shape (d_model // 2,), each value correctly rounded.
-    Raises ValueError for an odd or non-positive d_model, a base that is not positive and finite, an unknown spacing.
+    Raises ValueError for an odd or non-positive d_model, a base that is not positive and finite, an
+    unknown spacing.
     """
-    return _frequencies(_even_width("d_model", d_model), _positive("base", base), _one_of("spacing", spacing, SPACINGS))[0].copy()
+    return _frequencies(
+        _even_width("d_model", d_model),
+        _positive("base", base),
+        _one_of("spacing", spacing, SPACINGS),
+    )[0].copy()
 
 
 def wavelengths(d_model, base=10_000.0, *, spacing="paper"):
-    """Wavelengths 2π / ω_i in positions, shortest first; float64 of shape (d_model // 2,). Errors as in inverse_frequencies."""
+    """Wavelengths 2π / ω_i in positions, shortest first; float64 of shape (d_model // 2,). Errors
+    as in inverse_frequencies.
+    """
     return 2 * np.pi / inverse_frequencies(d_model, base, spacing=spacing)
 
 
-def sinusoidal_encoding(positions, d_model, base=10_000.0, *, layout="interleaved", spacing="paper", dtype=np.float64):
+def sinusoidal_encoding(
+    positions, d_model, base=10_000.0, *, layout="interleaved", spacing="paper", dtype=np.float64
+):
     """Sinusoidal codes of the given positions, shape (\\*positions.shape, d_model).
 
-    positions: an integer scalar n means 0 … n − 1; a float or an array (0-d included) holds real positions, which
-        may be negative or fractional.
-    layout: "interleaved" puts each sine beside its cosine (the paper); "concatenated" puts all sines first.
-    dtype: float16, float32 or float64. Angles are carried to about twice float64 precision and rounded to dtype
-        once, at the end: for |position| up to 2^53 the absolute error is at most half an ulp of 1 in float16 and float32
-        (2.99e-8 there), and 4e-16 in float64, where NumPy's own sine and cosine are the limit.
+    positions: an integer scalar n means 0 … n − 1; a float or an array (0-d included) holds real
+        positions, which may be negative or fractional.
+    layout: "interleaved" puts each sine beside its cosine (the paper); "concatenated" puts all
+        sines first.
+    dtype: float16, float32 or float64. Angles are carried to about twice float64 precision and
+        rounded to dtype once, at the end: for |position| up to 2^53 the absolute error is at most
+        half an ulp of 1 in float16 and float32 (2.99e-8 there), and 4e-16 in float64, where NumPy's
+        own sine and cosine are the limit.
     The code of a position never depends on the other positions in the call.
-    Raises ValueError for positions that are not finite or not real, and as inverse_frequencies does.
+    Raises ValueError for positions that are not finite or not real, and as inverse_frequencies
+    does.
 
     >>> sinusoidal_encoding(2, 4).round(4)
     array([[0.    , 1.    , 0.    , 1.    ],
@@ -59,20 +71,36 @@ def sinusoidal_encoding(positions, d_model, base=10_000.0, *, layout="interleave
     positions = _positions(positions)
     out = np.empty((*positions.shape, d_model), dtype)
     rows = out.reshape(-1, d_model)
-    sines, cosines = (rows[:, 0::2], rows[:, 1::2]) if layout == "interleaved" else np.split(rows, 2, axis=1)
+    sines, cosines = (
+        (rows[:, 0::2], rows[:, 1::2]) if layout == "interleaved" else np.split(rows, 2, axis=1)
+    )
     for block, sin, cos in _sin_cos(positions.reshape(-1), d_model, base, spacing):
         sines[block], cosines[block] = sin, cos
     return out
 
 
-def sinusoidal_encoding_2d(height, width, d_model, base=10_000.0, *, layout="interleaved", spacing="paper", dtype=np.float64):
-    """Codes of a grid, shape (height, width, d_model): the first half of the features encodes the row, the second the column.
+def sinusoidal_encoding_2d(
+    height,
+    width,
+    d_model,
+    base=10_000.0,
+    *,
+    layout="interleaved",
+    spacing="paper",
+    dtype=np.float64,
+):
+    """Codes of a grid, shape (height, width, d_model): the first half of the features encodes the
+    row, the second the column.
 
-    d_model must be divisible by 4, since each half is a sinusoidal encoding of its own. Other errors as in sinusoidal_encoding.
+    d_model must be divisible by 4, since each half is a sinusoidal encoding of its own. Other
+    errors as in sinusoidal_encoding.
     """
     d_model = _even_width("d_model", d_model)
     if d_model % 4:
-        raise ValueError(f"d_model must be divisible by 4 (rows and columns each need sine-cosine pairs), got {d_model}")
+        raise ValueError(
+            "d_model must be divisible by 4 (rows and columns each need sine-cosine pairs), got"
+            f" {d_model}"
+        )
     height, width = _count("height", height), _count("width", width)
     options = {"layout": layout, "spacing": spacing, "dtype": dtype}
     out = np.empty((height, width, d_model), _float_dtype(dtype))
@@ -82,12 +110,17 @@ def sinusoidal_encoding_2d(height, width, d_model, base=10_000.0, *, layout="int
 
 
 def shift_matrix(offset, d_model, base=10_000.0, *, layout="interleaved"):
-    """The orthogonal matrix T_k with T_k @ PE(p) == PE(p + k) for every p; shape (d_model, d_model), float64.
+    """The orthogonal matrix T_k with T_k @ PE(p) == PE(p + k) for every p; shape (d_model,
+    d_model), float64.
 
-    In the interleaved layout it is block-diagonal with one rotation [[cos kω, sin kω], [−sin kω, cos kω]] a pair.
+    In the interleaved layout it is block-diagonal with one rotation [[cos kω, sin kω], [−sin kω,
+    cos kω]] a pair.
     offset: any finite real k. Errors as in sinusoidal_encoding.
     """
-    d_model, offset = _even_width("d_model", d_model), _positions(float_scalar("offset", offset), "offset")
+    d_model, offset = (
+        _even_width("d_model", d_model),
+        _positions(float_scalar("offset", offset), "offset"),
+    )
     _one_of("layout", layout, LAYOUTS)
     _, sin, cos = next(_sin_cos(offset.reshape(1), d_model, _positive("base", base), "paper"))
     pair = np.arange(d_model // 2)
@@ -99,14 +132,17 @@ def shift_matrix(offset, d_model, base=10_000.0, *, layout="interleaved"):
 
 
 def similarity(offsets, d_model, base=10_000.0):
-    """Normalised dot product of two codes that are `offsets` apart: κ(Δ) = (2/d_model) Σ_i cos(ω_i Δ), so κ(0) = 1.
+    """Normalised dot product of two codes that are `offsets` apart: κ(Δ) = (2/d_model) Σ_i cos(ω_i
+    Δ), so κ(0) = 1.
 
-    offsets: a real number or an array of them (an integer scalar is one offset here). Returns float64 of the same shape.
-    Errors as in sinusoidal_encoding.
+    offsets: a real number or an array of them (an integer scalar is one offset here). Returns
+    float64 of the same shape. Errors as in sinusoidal_encoding.
     """
     offsets = _positions(np.asarray(offsets), "offsets")
     out = np.empty(offsets.size)
-    for block, _, cos in _sin_cos(offsets.reshape(-1), _even_width("d_model", d_model), _positive("base", base), "paper"):
+    for block, _, cos in _sin_cos(
+        offsets.reshape(-1), _even_width("d_model", d_model), _positive("base", base), "paper"
+    ):
         out[block] = cos.mean(axis=1)
     return out.reshape(offsets.shape)[()]
 
@@ -137,14 +173,19 @@ def _frequencies(d_model, base, spacing):
 
 
 def _sin_cos(positions, d_model, base, spacing):
-    """Yield (slice, sin, cos) over blocks of a flat array of positions; sin and cos have shape (block, d_model // 2).
+    """Yield (slice, sin, cos) over blocks of a flat array of positions; sin and cos have shape
+    (block, d_model // 2).
 
-    At position 10^6 a float64 angle is off by 1e-10, enough to spoil the last rounding, so the part of
-    position × frequency that float64 drops is kept as `rest` and added by the angle-sum identities.
+    At position 10^6 a float64 angle is off by 1e-10, enough to spoil the last rounding, so the part
+    of position × frequency that float64 drops is kept as `rest` and added by the angle-sum
+    identities.
     """
     high, low = _frequencies(d_model, base, spacing)
     if positions.size and np.abs(positions).max() > np.finfo(float).max / max(high[0], high[-1], 1):
-        raise ValueError(f"position {positions[np.abs(positions).argmax()]} times frequency {max(high[0], high[-1])} is beyond float64")
+        raise ValueError(
+            f"position {positions[np.abs(positions).argmax()]} times frequency"
+            f" {max(high[0], high[-1])} is beyond float64"
+        )
     step = max(1, _BLOCK // len(high))
     for start in range(0, len(positions), step):
         block = slice(start, min(start + step, len(positions)))
@@ -162,7 +203,9 @@ def _sin_cos(positions, d_model, base, spacing):
 
 
 def _product_error(a, b, product):
-    """a·b − product exactly (Dekker 1971), for product = fl(a·b). Zero where splitting would overflow."""
+    """a·b − product exactly (Dekker 1971), for product = fl(a·b). Zero where splitting would
+    overflow.
+    """
     (a1, a2), (b1, b2) = _split(a), _split(b)
     return ((a1 * b1 - product) + a1 * b2 + a2 * b1) + a2 * b2
 
@@ -171,7 +214,8 @@ def _split(x):
     """x as the sum of two float64 numbers of at most 26 bits each."""
     mantissa, exponent = np.frexp(x)  # scaling first, so that huge values do not overflow
     c = 134217729.0 * mantissa
-    high = np.clip(c - (c - mantissa), -1 + 2.0**-26, 1 - 2.0**-26)  # never ±1, which ldexp could lift beyond the largest number
+    # never ±1, which ldexp could lift beyond the largest number
+    high = np.clip(c - (c - mantissa), -1 + 2.0**-26, 1 - 2.0**-26)
     return np.ldexp(high, exponent), np.ldexp(mantissa - high, exponent)
 
 
@@ -183,14 +227,23 @@ def _positions(positions, name="positions"):
     try:
         given = np.asarray(positions)
     except ValueError:
-        raise ValueError(f"{name} must be a number or an array of numbers, got {positions!r}") from None
+        raise ValueError(
+            f"{name} must be a number or an array of numbers, got {positions!r}"
+        ) from None
     if given.dtype.kind not in "iuf":
         raise ValueError(f"{name} must be real numbers, got dtype {given.dtype}")
     positions = given.astype(np.float64)
     if not np.isfinite(positions).all():
         raise ValueError(f"{name} must be finite, got {positions[~np.isfinite(positions)].flat[0]}")
-    if given.dtype.kind in "iu" and given.size and max(abs(int(given.max())), abs(int(given.min()))) > 2**53:
-        raise ValueError(f"integer {name} must be at most 2**53 in size to be exact, got {max(given.max(), given.min(), key=lambda v: abs(int(v)))}")
+    if (
+        given.dtype.kind in "iu"
+        and given.size
+        and max(abs(int(given.max())), abs(int(given.min()))) > 2**53
+    ):
+        raise ValueError(
+            f"integer {name} must be at most 2**53 in size to be exact, got"
+            f" {max(given.max(), given.min(), key=lambda v: abs(int(v)))}"
+        )
     return positions
 
 
@@ -200,7 +253,10 @@ def _even_width(name, value):
     except ValueError:
         number = 0
     if number < 2 or number % 2:
-        raise ValueError(f"{name} must be an even positive integer, because each frequency needs a sine and a cosine; got {value!r}")
+        raise ValueError(
+            f"{name} must be an even positive integer, because each frequency needs a sine and a"
+            f" cosine; got {value!r}"
+        )
     if number > _WIDEST:
         raise ValueError(f"{name} must be at most {_WIDEST}, got {value!r}")
     return number

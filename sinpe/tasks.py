@@ -1,6 +1,8 @@
-"""What a model is trained on: each task makes batches of (tokens, targets); targets are IGNORE where nothing is asked.
+"""What a model is trained on: each task makes batches of (tokens, targets); targets are IGNORE
+where nothing is asked.
 
-`batch` draws at random; `held_out` gives the same data to every model that is compared, and all there is of them if no number is named.
+`batch` draws at random; `held_out` gives the same data to every model that is compared, and all
+there is of them if no number is named.
 """
 
 from dataclasses import dataclass
@@ -13,7 +15,8 @@ from sinpe.text import Corpus, english, english_words
 SPLITS = ("train", "validation", "test")
 IGNORE = -100  # torch's default ignore_index
 DRAWS = 2048  # held-out sequences of a synthetic task, whose supply is endless
-A, B, QUERY, FILLER = 0, 1, 2, 3  # the synthetic alphabet: two markers, the question, and the first of the fillers
+# the synthetic alphabet: two markers, the question, and the first of the fillers
+A, B, QUERY, FILLER = 0, 1, 2, 3
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,9 @@ class NextToken:
         """Random windows of a split -> tokens, targets, both int64 (batch_size, length)."""
         ids = self._long_enough(split, length)
         check_size("batch_size", batch_size)
-        return _windows(ids, torch.randint(len(ids) - length, (batch_size,), generator=generator), length)
+        return _windows(
+            ids, torch.randint(len(ids) - length, (batch_size,), generator=generator), length
+        )
 
     def held_out(self, split, length, sequences=None):
         """Windows side by side: the whole split read once, or this many of them spread over it."""
@@ -44,15 +49,19 @@ class NextToken:
         ids = self.corpus.split(split)
         check_size("length", length)
         if length >= len(ids):
-            raise ValueError(f"length must be below the {len(ids)} tokens of the {split} split, got {length}")
+            raise ValueError(
+                f"length must be below the {len(ids)} tokens of the {split} split, got {length}"
+            )
         return ids
 
 
 class Synthetic:
-    """What the synthetic tasks share: splits are told apart by their generator. Held-out sequences have the length that is asked for.
+    """What the synthetic tasks share: splits are told apart by their generator. Held-out sequences
+    have the length that is asked for.
 
-    So do those for training, except in the tasks whose question stands at a place that depends on the length: there each row has a random one up
-    to it, since a model that has seen a single length cannot know which places go with the length. What is left of such a row asks nothing.
+    So do those for training, except in the tasks whose question stands at a place that depends on
+    the length: there each row has a random one up to it, since a model that has seen a single
+    length cannot know which places go with the length. What is left of such a row asks nothing.
     """
 
     needs_causal = False
@@ -70,12 +79,18 @@ class Synthetic:
         seeds = {"validation": 11, "test": 12}
         if not isinstance(split, str) or split not in seeds:
             raise ValueError(f"split must be one of {', '.join(map(repr, seeds))}, got {split!r}")
-        return self.batch(split, DRAWS if sequences is None else check_size("sequences", sequences), length, torch.Generator().manual_seed(seeds[split]))
+        return self.batch(
+            split,
+            DRAWS if sequences is None else check_size("sequences", sequences),
+            length,
+            torch.Generator().manual_seed(seeds[split]),
+        )
 
 
 @dataclass(frozen=True)
 class WhichFirst(Synthetic):
-    """One A and one B among fillers, then a query: the target at the query is the marker that came first. Chance is 1/2.
+    """One A and one B among fillers, then a query: the target at the query is the marker that came
+    first. Chance is 1/2.
 
     fill A fill fill B fill ? -> A
     """
@@ -85,7 +100,9 @@ class WhichFirst(Synthetic):
     def batch(self, split, batch_size, length, generator):
         """Tokens, targets, both int64 (batch_size, length)."""
         tokens = _fillers(self, split, batch_size, length, generator, least=3)
-        places = torch.rand(batch_size, length - 1, generator=generator).argsort(1)[:, :2].sort(1).values
+        places = (
+            torch.rand(batch_size, length - 1, generator=generator).argsort(1)[:, :2].sort(1).values
+        )
         first = torch.randint(2, (batch_size,), generator=generator)
         tokens.scatter_(1, places, torch.stack([first, 1 - first], 1))
         return tokens, _answer_at_query(first, length)
@@ -93,7 +110,8 @@ class WhichFirst(Synthetic):
 
 @dataclass(frozen=True)
 class WhichMore(Synthetic):
-    """Some As and some more or fewer Bs among fillers, then a query: the target is the marker that occurs more often. Chance is 1/2.
+    """Some As and some more or fewer Bs among fillers, then a query: the target is the marker that
+    occurs more often. Chance is 1/2.
 
     The control for WhichFirst: a bag of tokens is enough.
     """
@@ -106,7 +124,8 @@ class WhichMore(Synthetic):
         winner = torch.randint(2, (batch_size,), generator=generator)
         times = torch.randint(2, 4, (batch_size,), generator=generator)
         places = torch.rand(batch_size, length - 1, generator=generator).argsort(1)
-        rank = places.argsort(1)  # a random order of the places: the first `times` take the winner, the next one the other
+        # a random order of the places: the first `times` take the winner, the next one the other
+        rank = places.argsort(1)
         body = torch.where(rank < times[:, None], winner[:, None], tokens[:, :-1])
         tokens[:, :-1] = torch.where(rank == times[:, None], 1 - winner[:, None], body)
         return tokens, _answer_at_query(winner, length)
@@ -114,7 +133,8 @@ class WhichMore(Synthetic):
 
 @dataclass(frozen=True)
 class Copy(Synthetic):
-    """n random symbols, then a query, then the same symbols: each is asked for after the one before it. Chance is 1/fillers. n is length // 2 at most.
+    """n random symbols, then a query, then the same symbols: each is asked for after the one before
+    it. Chance is 1/fillers. n is length // 2 at most.
 
     a b c ? a b -> . . . a b c
     """
@@ -134,7 +154,11 @@ class Copy(Synthetic):
         answer = body.gather(1, source(place - n, n).clamp(0, half - 1))
         asked = (place >= n) & (place < 2 * n)
         said = torch.where(asked, answer, QUERY).roll(1, 1)  # what was answered is the next token
-        tokens = torch.where(place < n, body.gather(1, place.clamp(max=half - 1)), torch.where(place == n, QUERY, said))
+        tokens = torch.where(
+            place < n,
+            body.gather(1, place.clamp(max=half - 1)),
+            torch.where(place == n, QUERY, said),
+        )
         return torch.where(place < 2 * n, tokens, QUERY), torch.where(asked, answer, IGNORE)
 
 
@@ -161,7 +185,12 @@ class Previous(Synthetic):
 
     def batch(self, split, batch_size, length, generator):
         """Tokens, targets, both int64 (batch_size, length)."""
-        tokens = torch.randint(FILLER, self.vocab_size, (batch_size, _check_sizes(self, split, batch_size, length, 2)), generator=generator)
+        tokens = torch.randint(
+            FILLER,
+            self.vocab_size,
+            (batch_size, _check_sizes(self, split, batch_size, length, 2)),
+            generator=generator,
+        )
         targets = tokens.roll(1, 1)
         targets[:, 0] = IGNORE
         return tokens, targets
@@ -169,7 +198,8 @@ class Previous(Synthetic):
 
 @dataclass(frozen=True)
 class MarkerPosition(Synthetic):
-    """One marker among fillers, then a query: how many fillers stand between the two? 0 … reach − 1, said as symbols. Chance is 1/reach.
+    """One marker among fillers, then a query: how many fillers stand between the two? 0 … reach −
+    1, said as symbols. Chance is 1/reach.
 
     fill fill A fill fill ? -> 2
     """
@@ -188,12 +218,15 @@ class MarkerPosition(Synthetic):
         tokens = torch.randint(FILLER, self.vocab_size, (batch_size, length), generator=generator)
         tokens.scatter_(1, query - 1 - distance, A)
         place = torch.arange(length)
-        return torch.where(place < query, tokens, QUERY), torch.where(place == query, FILLER + distance, IGNORE)
+        return torch.where(place < query, tokens, QUERY), torch.where(
+            place == query, FILLER + distance, IGNORE
+        )
 
 
 @dataclass(frozen=True)
 class Induction(Synthetic):
-    """Pairs of a key and its value, which every sequence draws anew: asked is the value of each key that occurred before. Chance is 1/kinds.
+    """Pairs of a key and its value, which every sequence draws anew: asked is the value of each key
+    that occurred before. Chance is 1/kinds.
 
     Keys and values are different symbols, kinds of each.  k 3 m 1 k 3 m 1 -> . . . . 3 . 1 .
     """
@@ -218,8 +251,9 @@ class Induction(Synthetic):
 
 
 def build_task(name):
-    """The task that a RunConfig names: "next_character" | "next_word", or a synthetic one: "which_first" | "which_more" | "copy" | "reverse" |
-    "previous" | "marker_position" | "induction".
+    """The task that a RunConfig names: "next_character" | "next_word", or a synthetic one:
+    "which_first" | "which_more" | "copy" | "reverse" | "previous" | "marker_position" |
+    "induction".
     """
     makers = {
         "next_character": lambda: NextToken(english()),
@@ -243,7 +277,12 @@ def _windows(ids, starts, length):
 
 
 def _fillers(task, split, batch_size, length, generator, least):
-    tokens = torch.randint(FILLER, task.vocab_size, (batch_size, _check_sizes(task, split, batch_size, length, least)), generator=generator)
+    tokens = torch.randint(
+        FILLER,
+        task.vocab_size,
+        (batch_size, _check_sizes(task, split, batch_size, length, least)),
+        generator=generator,
+    )
     tokens[:, -1] = QUERY
     return tokens
 

@@ -1,4 +1,6 @@
-"""Real English text without a download: the language reference that every CPython ships in `pydoc_data.topics`."""
+"""Real English text without a download: the language reference that every CPython ships in
+`pydoc_data.topics`.
+"""
 
 import hashlib
 import math
@@ -15,16 +17,20 @@ UNKNOWN = "<unk>"
 
 @dataclass(frozen=True)
 class Corpus:
-    """A text as token ids, split once: the first 80 % for training, 10 % for validation, 10 % for the test. Here a token is a character.
+    """A text as token ids, split once: the first 80 % for training, 10 % for validation, 10 % for
+    the test. Here a token is a character.
 
-    text: the whole text; the vocabulary is its set of characters, sorted. Raises ValueError for a text under 100 characters.
+    text: the whole text; the vocabulary is its set of characters, sorted. Raises ValueError for a
+        text under 100 characters.
     """
 
     text: str
 
     def __post_init__(self):
         if len(self.text) < 100:
-            raise ValueError(f"text must have at least 100 characters to be split, got {len(self.text)}")
+            raise ValueError(
+                f"text must have at least 100 characters to be split, got {len(self.text)}"
+            )
 
     @cached_property
     def symbols(self):
@@ -58,14 +64,18 @@ class Corpus:
         try:
             return torch.tensor([index[symbol] for symbol in text], dtype=torch.int64)
         except KeyError as error:
-            raise ValueError(f"text has a character that the corpus lacks: {error.args[0]!r}") from None
+            raise ValueError(
+                f"text has a character that the corpus lacks: {error.args[0]!r}"
+            ) from None
 
     def decode(self, ids):
         """Ids -> text, the inverse of encode."""
         return "".join(self.symbols[i] for i in ids)
 
     def baselines(self):
-        """Test loss in nats a token of two models that ignore context: {"uniform": ln V, "unigram": training frequencies, add-one smoothed}."""
+        """Test loss in nats a token of two models that ignore context: {"uniform": ln V, "unigram":
+        training frequencies, add-one smoothed}.
+        """
         counts = torch.bincount(self.split("train"), minlength=self.vocab_size).double() + 1
         unigram = -(counts / counts.sum()).log()[self.split("test")].mean()
         return {"uniform": math.log(self.vocab_size), "unigram": unigram.item()}
@@ -73,10 +83,11 @@ class Corpus:
 
 @dataclass(frozen=True)
 class WordCorpus(Corpus):
-    """A text as word ids. A token is a word or a run of one punctuation mark, with the space before it, or other white space, so none is lost.
+    """A text as word ids. A token is a word or a run of one punctuation mark, with the space before
+    it, or other white space, so none is lost.
 
-    size: of the vocabulary, that is `<unk>` and the most frequent tokens of the training part. Tokens beyond them are read as `<unk>`.
-    Raises ValueError unless 1 < size.
+    size: of the vocabulary, that is `<unk>` and the most frequent tokens of the training part.
+    Tokens beyond them are read as `<unk>`. Raises ValueError unless 1 < size.
     """
 
     size: int = 4000
@@ -104,9 +115,11 @@ class WordCorpus(Corpus):
 
 @lru_cache(maxsize=1)
 def english():
-    """The help topics of this Python, in alphabetical order of their names, as one Corpus of characters.
+    """The help topics of this Python, in alphabetical order of their names, as one Corpus of
+    characters.
 
-    The topics repeat each other. Each paragraph is kept where it comes first, since 8 % of the test text would otherwise have been trained on.
+    The topics repeat each other. Each paragraph is kept where it comes first, since 8 % of the test
+    text would otherwise have been trained on.
     """
     topics, seen, kept = import_module("pydoc_data.topics").topics, set(), []
     for name in sorted(topics):

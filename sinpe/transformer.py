@@ -15,8 +15,10 @@ from sinpe.positions.base import PositionMethod, check_positions, check_positive
 class TransformerConfig:
     """The shape of a model.
 
-    causal: each token sees itself and earlier ones only (a decoder); otherwise all see all (an encoder).
-    norm: "pre" normalises the input of each sub-layer and the last output, "post" the sum after each sub-layer (the paper).
+    causal: each token sees itself and earlier ones only (a decoder); otherwise all see all (an
+        encoder).
+    norm: "pre" normalises the input of each sub-layer and the last output, "post" the sum after
+        each sub-layer (the paper).
     tied: the output matrix is the embedding matrix. init_std, scale: as in TokenEmbedding.
     """
 
@@ -38,7 +40,10 @@ class TransformerConfig:
             if getattr(self, name) is not None:
                 check_positive(name, getattr(self, name))
         if self.d_model % self.n_heads:
-            raise ValueError(f"d_model must be divisible by n_heads, got d_model={self.d_model}, n_heads={self.n_heads}")
+            raise ValueError(
+                f"d_model must be divisible by n_heads, got d_model={self.d_model},"
+                f" n_heads={self.n_heads}"
+            )
         if self.norm not in ("pre", "post"):
             raise ValueError(f"norm must be 'pre' or 'post', got {self.norm!r}")
         for name in ("causal", "tied"):
@@ -53,29 +58,43 @@ class TransformerConfig:
 class Transformer(nn.Module):
     """Embedding, n_layers of attention and feed-forward, logits.
 
-    config: TransformerConfig. position: a PositionMethod shared by all layers, or a list with one a layer (`embed` is called on the first).
-    seed: for the initial weights, drawn from a generator of their own (Xavier for matrices, zero for biases).
-    Raises ValueError if a method's width, head count or head size does not fit the config.
-    Vaswani et al. 2017, https://arxiv.org/abs/1706.03762
+    config: TransformerConfig. position: a PositionMethod shared by all layers, or a list with one a
+        layer (`embed` is called on the first).
+    seed: for the initial weights, drawn from a generator of their own (Xavier for matrices, zero
+    for biases). Raises ValueError if a method's width, head count or head size does not fit the
+    config. Vaswani et al. 2017, https://arxiv.org/abs/1706.03762
     """
 
     def __init__(self, config, position, *, seed=0):
         super().__init__()
-        positions = [position] * config.n_layers if isinstance(position, PositionMethod) else position
-        if not isinstance(positions, list | tuple) or not all(isinstance(method, PositionMethod) for method in positions):
-            raise ValueError(f"position must be a PositionMethod or a list of them, got {position!r}")
+        positions = (
+            [position] * config.n_layers if isinstance(position, PositionMethod) else position
+        )
+        if not isinstance(positions, list | tuple) or not all(
+            isinstance(method, PositionMethod) for method in positions
+        ):
+            raise ValueError(
+                f"position must be a PositionMethod or a list of them, got {position!r}"
+            )
         if len(positions) != config.n_layers:
-            raise ValueError(f"position must be one method or one a layer: got {len(positions)} for n_layers={config.n_layers}")
+            raise ValueError(
+                f"position must be one method or one a layer: got {len(positions)} for"
+                f" n_layers={config.n_layers}"
+            )
         for method in positions:
             _check_fit(method, config)
         if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
             raise ValueError(f"seed must be a non-negative integer, got {seed!r}")
         generator = torch.Generator().manual_seed(seed)
         self.config = config
-        self.embedding = TokenEmbedding(config.vocab_size, config.d_model, config.init_std, config.scale, generator=generator)
+        self.embedding = TokenEmbedding(
+            config.vocab_size, config.d_model, config.init_std, config.scale, generator=generator
+        )
         self.layers = nn.ModuleList(Layer(config, method) for method in positions)
         self.final_norm = nn.LayerNorm(config.d_model) if config.norm == "pre" else nn.Identity()
-        self.unembedding = None if config.tied else nn.Linear(config.d_model, config.vocab_size, bias=False)
+        self.unembedding = (
+            None if config.tied else nn.Linear(config.d_model, config.vocab_size, bias=False)
+        )
         for module in self.layers.modules():
             if isinstance(module, nn.Linear):
                 nn.init.xavier_uniform_(module.weight, generator=generator)
@@ -87,8 +106,9 @@ class Transformer(nn.Module):
         """tokens: integers (batch, seq) -> logits (batch, seq, vocab_size).
 
         positions: (seq,) or (batch, seq); None means 0 … seq − 1.
-        attention_mask: True where a key may be read, (batch, seq) for padding or (batch, seq, seq) for packed rows; on top of the causal mask.
-            A token always sees itself, so that padding rows stay finite.
+        attention_mask: True where a key may be read, (batch, seq) for padding or (batch, seq, seq)
+            for packed rows; on top of the causal mask. A token always sees itself, so that padding
+            rows stay finite.
         """
         self._check_tokens(tokens)
         batch, length = tokens.shape
@@ -106,40 +126,62 @@ class Transformer(nn.Module):
 
     def _check_tokens(self, tokens):
         if not _whole(tokens):
-            raise ValueError(f"tokens must be a tensor of integers, got {getattr(tokens, 'dtype', type(tokens).__name__)}")
+            raise ValueError(
+                "tokens must be a tensor of integers, got"
+                f" {getattr(tokens, 'dtype', type(tokens).__name__)}"
+            )
         if tokens.ndim != 2:
             raise ValueError(f"tokens must have shape (batch, seq), got {tuple(tokens.shape)}")
-        if tokens.numel() and tokens.device.type == "cpu" and not torch.compiler.is_compiling():  # elsewhere looking at values would cost a wait
+        # elsewhere looking at values would cost a wait
+        if tokens.numel() and tokens.device.type == "cpu" and not torch.compiler.is_compiling():
             low, high = tokens.min().item(), tokens.max().item()
             if low < 0 or high >= self.config.vocab_size:
-                raise ValueError(f"tokens must be in 0 … vocab_size − 1 = {self.config.vocab_size - 1}, got {low if low < 0 else high}")
+                raise ValueError(
+                    f"tokens must be in 0 … vocab_size − 1 = {self.config.vocab_size - 1}, got"
+                    f" {low if low < 0 else high}"
+                )
 
     def _mask(self, attention_mask, batch, length, device):
         """(batch, 1, seq, seq) of booleans, or None where the causal flag alone says it all."""
         if attention_mask is None:
             return None
-        if getattr(attention_mask, "dtype", None) != torch.bool and not _whole(attention_mask):  # a float mask may be one that is added to the scores
+        # a float mask may be one that is added to the scores
+        if getattr(attention_mask, "dtype", None) != torch.bool and not _whole(attention_mask):
             raise ValueError(
-                f"attention_mask must be a tensor of booleans or integers, True where a key may be read; got {getattr(attention_mask, 'dtype', None)}"
+                "attention_mask must be a tensor of booleans or integers, True where a key may be"
+                f" read; got {getattr(attention_mask, 'dtype', None)}"
             )
         shape = tuple(attention_mask.shape)
         if shape not in ((batch, length), (batch, length, length)):
-            raise ValueError(f"attention_mask must have shape {(batch, length)} or {(batch, length, length)}, got {shape}")
+            raise ValueError(
+                f"attention_mask must have shape {(batch, length)} or {(batch, length, length)},"
+                f" got {shape}"
+            )
         mask = attention_mask.bool()
-        mask = mask[:, None, None, :].expand(batch, 1, length, length) if mask.ndim == 2 else mask[:, None]
+        mask = (
+            mask[:, None, None, :].expand(batch, 1, length, length)
+            if mask.ndim == 2
+            else mask[:, None]
+        )
         if self.config.causal:
             mask = mask & torch.ones(length, length, dtype=torch.bool, device=device).tril()
         return mask | torch.eye(length, dtype=torch.bool, device=device)
 
 
 class Layer(nn.Module):
-    """Self-attention and a feed-forward network, each with a residual connection and a LayerNorm before or after it."""
+    """Self-attention and a feed-forward network, each with a residual connection and a LayerNorm
+    before or after it.
+    """
 
     def __init__(self, config, position):
         super().__init__()
         self.pre = config.norm == "pre"
         self.attention = Attention(config, position)
-        self.feed_forward = nn.Sequential(nn.Linear(config.d_model, config.d_ff), nn.ReLU(), nn.Linear(config.d_ff, config.d_model))
+        self.feed_forward = nn.Sequential(
+            nn.Linear(config.d_model, config.d_ff),
+            nn.ReLU(),
+            nn.Linear(config.d_ff, config.d_model),
+        )
         self.norms = nn.ModuleList(nn.LayerNorm(config.d_model) for _ in range(2))
 
     def forward(self, x, positions, mask):
@@ -151,19 +193,25 @@ class Layer(nn.Module):
 
 
 class Attention(nn.Module):
-    """Multi-head self-attention with openings for position at the queries and keys, and at the scores."""
+    """Multi-head self-attention with openings for position at the queries and keys, and at the
+    scores.
+    """
 
     def __init__(self, config, position):
         super().__init__()
         self.n_heads, self.causal, self.position = config.n_heads, config.causal, position
-        self.query, self.key, self.value, self.out = (nn.Linear(config.d_model, config.d_model) for _ in range(4))
+        self.query, self.key, self.value, self.out = (
+            nn.Linear(config.d_model, config.d_model) for _ in range(4)
+        )
 
     def forward(self, x, positions, mask):
         q, k, v = (self._heads(projection(x)) for projection in (self.query, self.key, self.value))
         q, k = self.position.rotate(q, k, positions, positions)
         bias = self.position.score_bias(q, k, positions, positions)
         if bias is None:
-            attended = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=self.causal and mask is None)
+            attended = F.scaled_dot_product_attention(
+                q, k, v, attn_mask=mask, is_causal=self.causal and mask is None
+            )
         else:
             attended = self._biased(q, k, v, bias, mask)
         return self.out(attended.transpose(1, 2).flatten(2))
@@ -183,11 +231,15 @@ class Attention(nn.Module):
 
 def _whole(x):
     """Whether x is a tensor of integers."""
-    return isinstance(x, torch.Tensor) and not (x.is_floating_point() or x.is_complex() or x.dtype == torch.bool)
+    return isinstance(x, torch.Tensor) and not (
+        x.is_floating_point() or x.is_complex() or x.dtype == torch.bool
+    )
 
 
 def _check_fit(method, config):
     for name in ("d_model", "n_heads", "head_dim"):
         needs, has = getattr(method, name, None), getattr(config, name)
         if needs is not None and needs != has:
-            raise ValueError(f"{type(method).__name__} was made for {name}={needs}, the model has {name}={has}")
+            raise ValueError(
+                f"{type(method).__name__} was made for {name}={needs}, the model has {name}={has}"
+            )

@@ -10,25 +10,43 @@ from pathlib import Path
 
 import pytest
 
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 
 
 def chromium_path(playwright):
     """The browser named in CHROMIUM, on the path, or playwright's own; None if there is none."""
-    names = [os.environ.get("CHROMIUM"), "chromium", "chromium-browser", "google-chrome", "google-chrome-stable"]
+    names = [
+        os.environ.get("CHROMIUM"),
+        "chromium",
+        "chromium-browser",
+        "google-chrome",
+        "google-chrome-stable",
+    ]
     found = [shutil.which(name) for name in names if name] + [playwright.chromium.executable_path]
     return next((path for path in found if path and Path(path).exists()), None)
 
 
 @contextmanager
 def chromium():
-    """A headless browser. Without one the test is skipped, or fails where CI is set, since there it must not go unnoticed."""
+    """A headless browser. Without one the test is skipped, or fails where CI is set, since there it
+    must not go unnoticed.
+    """
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
         path = chromium_path(playwright)
         if path is None:
-            (pytest.fail if os.environ.get("CI") else pytest.skip)("no Chromium: install it, or name it in the environment variable CHROMIUM")
+            (pytest.fail if os.environ.get("CI") else pytest.skip)(
+                "no Chromium: install it, or name it in the environment variable CHROMIUM"
+            )
         browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
         try:
             yield browser
@@ -55,11 +73,30 @@ def served(folder):
 
 
 def watch(page, address):
-    """A list that fills with what a page must not do: requests elsewhere, console warnings and errors, uncaught errors, failed requests."""
+    """A list that fills with what a page must not do: requests elsewhere, console warnings and
+    errors, uncaught errors, failed requests.
+    """
     problems = []
-    page.on("request", lambda r: problems.append(f"request to {r.url}") if not r.url.startswith((address, "data:", "blob:")) else None)
+    page.on(
+        "request",
+        lambda r: (
+            problems.append(f"request to {r.url}")
+            if not r.url.startswith((address, "data:", "blob:"))
+            else None
+        ),
+    )
     page.on("requestfailed", lambda r: problems.append(f"failed request for {r.url}"))
-    page.on("response", lambda r: problems.append(f"{r.status} for {r.url}") if r.status >= 400 else None)
-    page.on("console", lambda m: problems.append(f"console {m.type}: {m.text}") if m.type in ("error", "warning") else None)
+    page.on(
+        "response",
+        lambda r: problems.append(f"{r.status} for {r.url}") if r.status >= 400 else None,
+    )
+    page.on(
+        "console",
+        lambda m: (
+            problems.append(f"console {m.type}: {m.text}")
+            if m.type in ("error", "warning")
+            else None
+        ),
+    )
     page.on("pageerror", lambda e: problems.append(f"uncaught: {e}"))
     return problems

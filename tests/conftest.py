@@ -1,4 +1,6 @@
-"""What the tests share: where things are, a fresh Python process, and reproducible hypothesis runs."""
+"""What the tests share: where things are, a fresh Python process, and reproducible
+hypothesis runs.
+"""
 
 import json
 import os
@@ -10,9 +12,11 @@ import pytest
 from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tools"))  # run_notebooks and check_notebooks are tested as modules too
+# run_notebooks and check_notebooks are tested as modules too
+sys.path.insert(0, str(ROOT / "tools"))
 
-settings.register_profile("course", deadline=None, derandomize=True)  # the same examples on every machine
+# the same examples on every machine
+settings.register_profile("course", deadline=None, derandomize=True)
 settings.load_profile("course")
 
 
@@ -24,11 +28,20 @@ def root():
 
 @pytest.fixture(scope="session")
 def run_python():
-    """run_python(code_or_arguments, **environment) -> what a fresh Python process printed; fails if the process does."""
+    """run_python(code_or_arguments, **environment) -> what a fresh Python process printed; fails if
+    the process does.
+    """
 
     def run(code, *arguments, **environment):
         environment = {**os.environ, "PYTHONUTF8": "1", **environment}
-        done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, encoding="utf-8", env=environment, check=False)
+        done = subprocess.run(
+            [sys.executable, "-c", code, *arguments],
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            env=environment,
+            check=False,
+        )
         assert done.returncode == 0, done.stderr
         return done.stdout
 
@@ -37,11 +50,21 @@ def run_python():
 
 @pytest.fixture(scope="session")
 def foreign_kernel(tmp_path_factory):
-    """A folder for JUPYTER_PATH with a kernel that is called python3, as ours is, and belongs to a Python that cannot start."""
+    """A folder for JUPYTER_PATH with a kernel that is called python3, as ours is, and belongs to a
+    Python that cannot start.
+    """
     folder = tmp_path_factory.mktemp("jupyter")
     spec = folder / "kernels" / "python3" / "kernel.json"
     spec.parent.mkdir(parents=True)
-    spec.write_text(json.dumps({"argv": [str(folder / "no-such-python"), "{connection_file}"], "display_name": "Python 3", "language": "python"}))
+    spec.write_text(
+        json.dumps(
+            {
+                "argv": [str(folder / "no-such-python"), "{connection_file}"],
+                "display_name": "Python 3",
+                "language": "python",
+            }
+        )
+    )
     return str(folder)
 
 

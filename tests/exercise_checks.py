@@ -1,4 +1,6 @@
-"""What holds for the checks of every chapter: a right answer passes, a mistake is called by its name, anything else gets a helpful message."""
+"""What holds for the checks of every chapter: a right answer passes, a mistake is called by its
+name, anything else gets a helpful message.
+"""
 
 from copy import deepcopy
 
@@ -8,14 +10,24 @@ import pytest
 class ExerciseChecks:
     """A subclass whose name begins with Test sets these four, with `name` a key of CHECKS.
 
-    CHECKS: {name: check}. RIGHT: (name, answer). MISTAKES: (name, answer, name of the mistake). WRONG: (name, answer, words of the message).
+    CHECKS: {name: check}. RIGHT: (name, answer). MISTAKES: (name, answer, name of the mistake).
+        WRONG: (name, answer, words of the message).
     """
 
     CHECKS, RIGHT, MISTAKES, WRONG = {}, [], [], []
 
     def pytest_generate_tests(self, metafunc):
-        columns = [argument for argument in metafunc.fixturenames if argument in ("name", "answer", "mistake", "words")]
-        rows = {("name", "answer"): self.RIGHT, ("name", "answer", "mistake"): self.MISTAKES, ("name", "answer", "words"): self.WRONG, ("name",): self.CHECKS}
+        columns = [
+            argument
+            for argument in metafunc.fixturenames
+            if argument in ("name", "answer", "mistake", "words")
+        ]
+        rows = {
+            ("name", "answer"): self.RIGHT,
+            ("name", "answer", "mistake"): self.MISTAKES,
+            ("name", "answer", "words"): self.WRONG,
+            ("name",): self.CHECKS,
+        }
         metafunc.parametrize(columns if len(columns) > 1 else columns[0], rows[tuple(columns)])
 
     def test_right_answers_pass(self, name, answer):
@@ -44,9 +56,13 @@ class ExerciseChecks:
 
     def test_other_answers_are_wrong_but_not_called_a_known_mistake(self, name, answer, words):
         verdict = self.CHECKS[name](answer)
-        assert verdict.status == "wrong" and verdict.mistake is None and words in verdict.message, verdict
+        assert verdict.status == "wrong" and verdict.mistake is None and words in verdict.message, (
+            verdict
+        )
 
-    @pytest.mark.parametrize("stub", [..., None, lambda *_: ..., lambda *_: None, lambda *_: _raise(NotImplementedError)])
+    @pytest.mark.parametrize(
+        "stub", [..., None, lambda *_: ..., lambda *_: None, lambda *_: _raise(NotImplementedError)]
+    )
     def test_an_untouched_stub_is_not_attempted(self, name, stub):
         assert self.CHECKS[name](stub).status == "not attempted"
 

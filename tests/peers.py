@@ -9,12 +9,18 @@ import pytest
 
 
 def peer(name):
-    """A module of another package. Without the extra `peers` the tests are skipped, or fail where CI is set, since there it must not go unnoticed.
+    """A module of another package. Without the extra `peers` the tests are skipped, or fail where
+    CI is set, since there it must not go unnoticed.
 
-    Nothing is asked of a model hub, and one message is let pass: x-transformers is written with a decorator that torch calls deprecated.
+    Nothing is asked of a model hub, and one message is let pass: x-transformers is written with a
+    decorator that torch calls deprecated.
     """
     with warnings.catch_warnings(), mock.patch.dict(os.environ, HF_HUB_OFFLINE="1"):
-        warnings.filterwarnings("ignore", "`torch.jit.script` is (deprecated|not supported in Python 3.14)", DeprecationWarning)
+        warnings.filterwarnings(
+            "ignore",
+            "`torch.jit.script` is (deprecated|not supported in Python 3.14)",
+            DeprecationWarning,
+        )
         try:
             return importlib.import_module(name)
         except ModuleNotFoundError as error:

@@ -7,7 +7,9 @@ MARGIN = 0.02
 
 
 def holm(p):
-    """Adjusted p-values by the definition: the largest of (m − rank) · p over all that are not larger."""
+    """Adjusted p-values by the definition: the largest of (m − rank) · p over all that are not
+    larger.
+    """
     p = np.asarray(p)
     order = p.argsort(kind="stable")
     adjusted = np.maximum.accumulate((len(p) - np.arange(len(p))) * p[order]).clip(max=1)
@@ -15,7 +17,9 @@ def holm(p):
 
 
 def levels(p):
-    """The level at which each difference is judged: 0.05 over the number of those left, from the smallest p-value on, until one fails, which decides for the rest."""
+    """The level at which each difference is judged: 0.05 over the number of those left, from the
+    smallest p-value on, until one fails, which decides for the rest.
+    """
     order, alpha = np.argsort(p, kind="stable"), 0.05 / np.arange(len(p), 0, -1)
     failed = np.flatnonzero(np.asarray(p)[order] > alpha)
     if failed.size:
@@ -26,14 +30,28 @@ def levels(p):
 def half_widths(samples):
     """Half the width of each corrected interval."""
     alpha = levels([stats.ttest_1samp(x, 0).pvalue for x in samples])
-    return [stats.t.ppf(1 - a / 2, len(x) - 1) * stats.sem(x) for x, a in zip(samples, alpha, strict=True)]
+    return [
+        stats.t.ppf(1 - a / 2, len(x) - 1) * stats.sem(x)
+        for x, a in zip(samples, alpha, strict=True)
+    ]
 
 
 def judged(samples):
-    """Lists of paired differences that are judged together -> [(verdict, corrected p of "zero", corrected p of "outside the margin")]."""
+    """Lists of paired differences that are judged together -> [(verdict, corrected p of "zero",
+    corrected p of "outside the margin")].
+    """
     zero = [stats.ttest_1samp(x, 0).pvalue for x in samples]
-    outside = [max(stats.ttest_1samp(x, -MARGIN, alternative="greater").pvalue, stats.ttest_1samp(x, MARGIN, alternative="less").pvalue) for x in samples]
-    return [(_verdict(np.mean(x), p, q), p, q) for x, p, q in zip(samples, holm(zero), holm(outside), strict=True)]
+    outside = [
+        max(
+            stats.ttest_1samp(x, -MARGIN, alternative="greater").pvalue,
+            stats.ttest_1samp(x, MARGIN, alternative="less").pvalue,
+        )
+        for x in samples
+    ]
+    return [
+        (_verdict(np.mean(x), p, q), p, q)
+        for x, p, q in zip(samples, holm(zero), holm(outside), strict=True)
+    ]
 
 
 def _verdict(mean, p_zero, p_outside):

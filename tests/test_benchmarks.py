@@ -12,9 +12,14 @@ from sinpe.experiments.runner import attempt
 
 for name in ("transformers", "x_transformers", "rotary_embedding_torch"):
     peer(name)
-pytest.importorskip("distributed", reason="the benchmark of a cluster needs distributed: pip install 'sinpe[cluster]'")
+pytest.importorskip(
+    "distributed",
+    reason="the benchmark of a cluster needs distributed: pip install 'sinpe[cluster]'",
+)
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "benchmarks"))
-cluster, compare, precision, rotary, training = (__import__(name) for name in ("cluster", "compare", "precision", "rotary", "training"))
+cluster, compare, precision, rotary, training = (
+    __import__(name) for name in ("cluster", "compare", "precision", "rotary", "training")
+)
 
 
 def test_precision_holds_in_a_quick_look_too(capsys):
@@ -23,12 +28,18 @@ def test_precision_holds_in_a_quick_look_too(capsys):
 
 
 def test_a_wrong_angle_would_be_seen(monkeypatch, capsys):
-    monkeypatch.setattr(precision, "ours", lambda positions, dtype, extension: next(precision.peers(positions, dtype))[1:])
+    monkeypatch.setattr(
+        precision,
+        "ours",
+        lambda positions, dtype, extension: next(precision.peers(positions, dtype))[1:],
+    )
     assert [gate.passed for gate in precision.measure(quick=True)] == [False] * 3
 
 
 def test_every_rotation_that_is_timed_is_the_same(capsys):
-    """Each side of the benchmark takes the gradient of the same function, up to the layout and to angles in float32."""
+    """Each side of the benchmark takes the gradient of the same function, up to the layout and to
+    angles in float32.
+    """
     gradients = {name: side() for name, side in rotary.sides(2, 2, 5, 8).items()}
     half = {"sinpe, half", "transformers, Llama", "(transformers, Llama)"}
     for name, (q, k) in gradients.items():
@@ -38,7 +49,8 @@ def test_every_rotation_that_is_timed_is_the_same(capsys):
 
 
 def test_training_is_timed_and_the_study_runs(monkeypatch, capsys):
-    monkeypatch.setattr(training, "execute", lambda runs, workers: map(attempt, runs))  # here, not in processes
+    # here, not in processes
+    monkeypatch.setattr(training, "execute", lambda runs, workers: map(attempt, runs))
     assert [gate.passed for gate in training.measure(quick=True)] == [None] * 3
     assert "sinusoidal" in capsys.readouterr().out
 
@@ -48,7 +60,11 @@ def test_one_worker_and_two_are_given_the_same_runs(monkeypatch, capsys):
     asked, sent = [], []
     local = SimpleNamespace(wait_for_workers=asked.append, scheduler_address="here")
     monkeypatch.setattr(cluster, "LocalCluster", lambda n_workers, **_: nullcontext(local))
-    monkeypatch.setattr(cluster, "execute", lambda runs, scheduler: (sent.append((len(runs), scheduler)), map(attempt, runs))[1])
+    monkeypatch.setattr(
+        cluster,
+        "execute",
+        lambda runs, scheduler: (sent.append((len(runs), scheduler)), map(attempt, runs))[1],
+    )
     assert [gate.passed for gate in cluster.measure(quick=True)] == [None]
     assert asked == [1, 2] and sent == [(1, "here"), (4, "here"), (2, "here"), (4, "here")]
     assert "Dask, 2 workers" in capsys.readouterr().out
@@ -58,11 +74,20 @@ def test_the_exit_status_tells_whether_a_gate_holds(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["bench"])
     for passed, status in ((True, 0), (None, 0), (False, 1)):
         with pytest.raises(SystemExit) as left:
-            compare.main("", lambda quick, passed=passed: [compare.Gate("so it is", True), compare.Gate("and so", passed)])
+            compare.main(
+                "",
+                lambda quick, passed=passed: [
+                    compare.Gate("so it is", True),
+                    compare.Gate("and so", passed),
+                ],
+            )
         assert left.value.code == status
     assert "DOES NOT   and so" in capsys.readouterr().out
 
 
 def test_a_ratio_is_the_median_over_rounds():
     assert compare.times_as_fast({"a": [1.0, 1.0, 1.0], "b": [2.0, 100.0, 3.0]}, "a", "b") == 3
-    assert {name: len(spent) for name, spent in compare.in_turn({"a": lambda: None, "b": lambda: None}, 3, 0).items()} == {"a": 3, "b": 3}
+    assert {
+        name: len(spent)
+        for name, spent in compare.in_turn({"a": lambda: None, "b": lambda: None}, 3, 0).items()
+    } == {"a": 3, "b": 3}

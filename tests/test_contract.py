@@ -1,4 +1,6 @@
-"""The rules themselves: each one refuses what it is there to refuse, and a notebook that keeps them all passes."""
+"""The rules themselves: each one refuses what it is there to refuse, and a notebook that keeps them
+all passes.
+"""
 
 import re
 
@@ -27,7 +29,9 @@ def shows(name, text):
 
 def adds(name, code):
     """Add lines to a code cell."""
-    return lambda node: example.find(node, name).update(source=example.find(node, name).source + "\n" + code)
+    return lambda node: example.find(node, name).update(
+        source=example.find(node, name).source + "\n" + code
+    )
 
 
 def markdown(text):
@@ -57,125 +61,466 @@ def metadata(name, **values):
 
 
 def output_of(name, **data):
-    return lambda node: example.find(node, name).outputs[0].data.update({key.replace("__", "/").replace("_plus_", "+"): value for key, value in data.items()})
+    return lambda node: (
+        example.find(node, name)
+        .outputs[0]
+        .data.update(
+            {key.replace("__", "/").replace("_plus_", "+"): value for key, value in data.items()}
+        )
+    )
 
 
 STDERR = nbformat.v4.new_output("stream", name="stderr", text="x.py:1: UserWarning: careful")
-ERROR = nbformat.v4.new_output("error", ename="ValueError", evalue="no", traceback=["ValueError: no"])
+ERROR = nbformat.v4.new_output(
+    "error", ename="ValueError", evalue="no", traceback=["ValueError: no"]
+)
 MANY = [nbformat.v4.new_code_cell("1 + 1", id=f"extra-{i}", execution_count=1) for i in range(40)]
 SEEDS = "with torch.random.fork_rng():\n    torch.manual_seed(0)\n    noise = torch.randn(3)"
 
 BROKEN = [
     ("valid_notebook_format", "an older format", lambda node: node.update(nbformat_minor=4)),
-    ("valid_notebook_format", "not valid by the schema", lambda node: example.find(node, "values").outputs[0].update(name=7)),
-    ("stored_as_the_runner_writes_it", "other indentation", lambda node: nbformat.v4.writes(node, indent=2)),
+    (
+        "valid_notebook_format",
+        "not valid by the schema",
+        lambda node: example.find(node, "values").outputs[0].update(name=7),
+    ),
+    (
+        "stored_as_the_runner_writes_it",
+        "other indentation",
+        lambda node: nbformat.v4.writes(node, indent=2),
+    ),
     ("stored_as_the_runner_writes_it", "an editor's metadata", metadata("values", collapsed=True)),
-    ("stored_as_the_runner_writes_it", "a Python version", lambda node: node.metadata.language_info.update(version="3.12.1")),
-    ("python3_kernel", "a private kernel", lambda node: node.metadata.kernelspec.update(name="my-venv")),
+    (
+        "stored_as_the_runner_writes_it",
+        "a Python version",
+        lambda node: node.metadata.language_info.update(version="3.12.1"),
+    ),
+    (
+        "python3_kernel",
+        "a private kernel",
+        lambda node: node.metadata.kernelspec.update(name="my-venv"),
+    ),
     ("python3_kernel", "no kernel", lambda node: node.metadata.pop("kernelspec")),
-    ("python3_kernel", "a Python version", lambda node: node.metadata.language_info.update(version="3.12.1")),
+    (
+        "python3_kernel",
+        "a Python version",
+        lambda node: node.metadata.language_info.update(version="3.12.1"),
+    ),
     ("unique_cell_ids", "one id twice", lambda node: example.find(node, "more").update(id="text")),
-    ("unique_cell_ids", "an impossible id", lambda node: example.find(node, "more").update(id="a b")),
+    (
+        "unique_cell_ids",
+        "an impossible id",
+        lambda node: example.find(node, "more").update(id="a b"),
+    ),
     ("unique_cell_ids", "no id", lambda node: example.find(node, "more").pop("id")),
     ("only_known_metadata", "an editor's metadata", metadata("values", collapsed=True)),
-    ("only_known_metadata", "Colab's metadata", lambda node: node.metadata.update(colab={"provenance": []})),
-    ("only_known_metadata", "a folded cell that is no solution", metadata("values", cellView="form")),
-    ("only_known_metadata", "an unknown figure option", described(image={"alt": example.FIGURE["image"]["alt"], "scale": 2})),
+    (
+        "only_known_metadata",
+        "Colab's metadata",
+        lambda node: node.metadata.update(colab={"provenance": []}),
+    ),
+    (
+        "only_known_metadata",
+        "a folded cell that is no solution",
+        metadata("values", cellView="form"),
+    ),
+    (
+        "only_known_metadata",
+        "an unknown figure option",
+        described(image={"alt": example.FIGURE["image"]["alt"], "scale": 2}),
+    ),
     ("only_known_tags", "nbval's skip", metadata("values", tags=["nbval-skip"])),
     ("only_known_tags", "nbval's ignore", metadata("values", tags=["nbval-ignore-output"])),
     ("only_known_tags", "an unknown tag", metadata("values", tags=["remove_cell"])),
     ("only_known_tags", "one tag twice", metadata("values", tags=["hide-input", "hide-input"])),
-    ("only_code_and_markdown", "a raw cell", lambda node: node.cells.insert(5, nbformat.v4.new_raw_cell("x"))),
-    ("only_code_and_markdown", "an attachment", lambda node: example.find(node, "more").update(attachments={"a.png": {"image/png": ""}})),
-    ("only_code_and_markdown", "an empty cell", lambda node: node.cells.append(nbformat.v4.new_code_cell(" "))),
-    ("run_from_top_to_bottom", "cleared counts", lambda node: example.find(node, "values").update(execution_count=None)),
-    ("run_from_top_to_bottom", "run out of order", lambda node: example.find(node, "values").update(execution_count=9)),
+    (
+        "only_code_and_markdown",
+        "a raw cell",
+        lambda node: node.cells.insert(5, nbformat.v4.new_raw_cell("x")),
+    ),
+    (
+        "only_code_and_markdown",
+        "an attachment",
+        lambda node: example.find(node, "more").update(attachments={"a.png": {"image/png": ""}}),
+    ),
+    (
+        "only_code_and_markdown",
+        "an empty cell",
+        lambda node: node.cells.append(nbformat.v4.new_code_cell(" ")),
+    ),
+    (
+        "run_from_top_to_bottom",
+        "cleared counts",
+        lambda node: example.find(node, "values").update(execution_count=None),
+    ),
+    (
+        "run_from_top_to_bottom",
+        "run out of order",
+        lambda node: example.find(node, "values").update(execution_count=9),
+    ),
     ("small_cells", "too many cells", lambda node: node.cells.extend(MANY)),
     ("small_cells", "a cell too long", adds("values", "\n".join(["x = 1"] * 25))),
-    ("small_cells", "cells too long on the whole", lambda node: [cell.update(source="x = 1\n" * 7) for cell in node.cells if cell.cell_type == "code"]),
-    ("small_file", "too large a file", output_of("figure", image__svg_plus_xml="<svg>" + "x" * 1_000_000)),
-    ("outputs_are_stored", "a print without output", lambda node: example.find(node, "values").update(outputs=[])),
-    ("outputs_are_stored", "a print in a loop without output", lambda node: example.find(node, "mistake").update(source="for i in range(3):\n    print(i)\nassert 1 < abs(x[0])")),
-    ("outputs_are_stored", "hardly any output", lambda node: [example.find(node, f"stub-{i}").update(outputs=[]) for i in (1, 2)]),
-    ("no_errors_and_no_stderr", "a warning", lambda node: example.find(node, "values").outputs.append(STDERR)),
-    ("no_errors_and_no_stderr", "a traceback", lambda node: example.find(node, "values").outputs.append(ERROR)),
+    (
+        "small_cells",
+        "cells too long on the whole",
+        lambda node: [
+            cell.update(source="x = 1\n" * 7) for cell in node.cells if cell.cell_type == "code"
+        ],
+    ),
+    (
+        "small_file",
+        "too large a file",
+        output_of("figure", image__svg_plus_xml="<svg>" + "x" * 1_000_000),
+    ),
+    (
+        "outputs_are_stored",
+        "a print without output",
+        lambda node: example.find(node, "values").update(outputs=[]),
+    ),
+    (
+        "outputs_are_stored",
+        "a print in a loop without output",
+        lambda node: example.find(node, "mistake").update(
+            source="for i in range(3):\n    print(i)\nassert 1 < abs(x[0])"
+        ),
+    ),
+    (
+        "outputs_are_stored",
+        "hardly any output",
+        lambda node: [example.find(node, f"stub-{i}").update(outputs=[]) for i in (1, 2)],
+    ),
+    (
+        "no_errors_and_no_stderr",
+        "a warning",
+        lambda node: example.find(node, "values").outputs.append(STDERR),
+    ),
+    (
+        "no_errors_and_no_stderr",
+        "a traceback",
+        lambda node: example.find(node, "values").outputs.append(ERROR),
+    ),
     *[
         ("nothing_unstable", f"{text!r}", shows("values", text))
         for text in (
-            "\x1b[31mred\x1b[0m", "10%\r100%", "100%|████| 20/20", "loss 2.3 | 31.0it/s", "<function wave at 0x7f11>", "<Figure size 640x480 with 1 Axes>", "<object object at 0x7f>",
-            "[<matplotlib.lines.Line2D at 0x7f10c0>]", "Text(0.5, 0, 'x')", "<class 'int'>", "tensor(1., grad_fn=<AddBackward0>)", "np.float64(0.5)", "[np.int64(3), np.int64(4)]",
-            "np.True_", "took 3.1 s: 3.1 seconds", "12.5 ms", "12.5ms per loop", "12:30:59", "Wall time: 1", "2026-01-31", "torch 2.11.0+cpu", "Python 3.12", "numpy version 2", "numpy==2",
-            "saved in /tmp/xyz", "'/home/me/x.py'", "C:\\Users\\x", "site-packages/x.py", "UserWarning: careful",
+            "\x1b[31mred\x1b[0m",
+            "10%\r100%",
+            "100%|████| 20/20",
+            "loss 2.3 | 31.0it/s",
+            "<function wave at 0x7f11>",
+            "<Figure size 640x480 with 1 Axes>",
+            "<object object at 0x7f>",
+            "[<matplotlib.lines.Line2D at 0x7f10c0>]",
+            "Text(0.5, 0, 'x')",
+            "<class 'int'>",
+            "tensor(1., grad_fn=<AddBackward0>)",
+            "np.float64(0.5)",
+            "[np.int64(3), np.int64(4)]",
+            "np.True_",
+            "took 3.1 s: 3.1 seconds",
+            "12.5 ms",
+            "12.5ms per loop",
+            "12:30:59",
+            "Wall time: 1",
+            "2026-01-31",
+            "torch 2.11.0+cpu",
+            "Python 3.12",
+            "numpy version 2",
+            "numpy==2",
+            "saved in /tmp/xyz",
+            "'/home/me/x.py'",
+            "C:\\Users\\x",
+            "site-packages/x.py",
+            "UserWarning: careful",
         )
     ],
     ("approximate_values_are_checked", "no number behind ≈", shows("spread", "spread ≈ 0.30")),
     ("approximate_values_are_checked", "a word behind ≈", shows("spread", "spread ≈nan")),
-    ("approximate_values_are_checked", "nothing asserted", source("spread", "\nassert 0.2 < wave.std() < 0.4", "")),
+    (
+        "approximate_values_are_checked",
+        "nothing asserted",
+        source("spread", "\nassert 0.2 < wave.std() < 0.4", ""),
+    ),
     ("only_known_kinds", "an unknown kind", output_of("stub-1", application__json={"a": 1})),
-    ("only_known_kinds", "no PNG beside the SVG", lambda node: example.find(node, "figure").outputs[0].data.pop("image/png")),
-    ("only_known_kinds", "a picture without SVG", lambda node: example.find(node, "figure").outputs[0].data.pop("image/svg+xml")),
-    ("only_known_kinds", "a picture without text", lambda node: example.find(node, "figure").outputs[0].data.pop("text/plain")),
-    ("only_known_kinds", "a random id", output_of("stub-1", text__html="<div id='4f1c2a9b-5d3e-4f1c-8a9b-5d3e4f1c2a9b'>")),
-    ("figures_are_described", "no description", lambda node: example.find(node, "figure").metadata.pop("mystnb")),
-    ("figures_are_described", "no name", described(figure={"caption": example.FIGURE["figure"]["caption"]})),
-    ("figures_are_described", "another chapter's name", described(figure={**example.FIGURE["figure"], "name": "fig-02-wave"})),
-    ("figures_are_described", "one name twice", lambda node: node.cells.append({**example.find(node, "figure"), "id": "figure-2"})),
-    ("figures_are_described", "no caption", described(figure={"name": "fig-01-wave", "caption": ""})),
-    ("figures_are_described", "a caption that is no sentence", described(figure={"name": "fig-01-wave", "caption": "A wave"})),
+    (
+        "only_known_kinds",
+        "no PNG beside the SVG",
+        lambda node: example.find(node, "figure").outputs[0].data.pop("image/png"),
+    ),
+    (
+        "only_known_kinds",
+        "a picture without SVG",
+        lambda node: example.find(node, "figure").outputs[0].data.pop("image/svg+xml"),
+    ),
+    (
+        "only_known_kinds",
+        "a picture without text",
+        lambda node: example.find(node, "figure").outputs[0].data.pop("text/plain"),
+    ),
+    (
+        "only_known_kinds",
+        "a random id",
+        output_of("stub-1", text__html="<div id='4f1c2a9b-5d3e-4f1c-8a9b-5d3e4f1c2a9b'>"),
+    ),
+    (
+        "figures_are_described",
+        "no description",
+        lambda node: example.find(node, "figure").metadata.pop("mystnb"),
+    ),
+    (
+        "figures_are_described",
+        "no name",
+        described(figure={"caption": example.FIGURE["figure"]["caption"]}),
+    ),
+    (
+        "figures_are_described",
+        "another chapter's name",
+        described(figure={**example.FIGURE["figure"], "name": "fig-02-wave"}),
+    ),
+    (
+        "figures_are_described",
+        "one name twice",
+        lambda node: node.cells.append({**example.find(node, "figure"), "id": "figure-2"}),
+    ),
+    (
+        "figures_are_described",
+        "no caption",
+        described(figure={"name": "fig-01-wave", "caption": ""}),
+    ),
+    (
+        "figures_are_described",
+        "a caption that is no sentence",
+        described(figure={"name": "fig-01-wave", "caption": "A wave"}),
+    ),
     ("figures_are_described", "no alternative text", described(image={})),
-    ("figures_are_described", "a file name for alternative text", described(image={"alt": "a plot of the wave in wave.png"})),
-    ("figures_are_described", "the caption for alternative text", described(figure={"name": "fig-01-wave", "caption": "One period of the sine wave."}, image={"alt": "One period of the sine wave"})),
+    (
+        "figures_are_described",
+        "a file name for alternative text",
+        described(image={"alt": "a plot of the wave in wave.png"}),
+    ),
+    (
+        "figures_are_described",
+        "the caption for alternative text",
+        described(
+            figure={"name": "fig-01-wave", "caption": "One period of the sine wave."},
+            image={"alt": "One period of the sine wave"},
+        ),
+    ),
     ("figures_are_described", "too few words", described(image={"alt": "a wave"})),
-    ("figures_are_described", "image of", described(image={"alt": "Image of a curve that rises and falls"})),
-    ("figures_are_described", "LaTeX in the alternative text", described(image={"alt": "The curve of $\\sin(x)$ rises and falls"})),
-    ("figures_are_described", "the stored picture has no alternative text", lambda node: example.find(node, "figure").outputs[0].update(metadata={})),
-    ("figures_are_described", "two figures in a cell", lambda node: example.find(node, "figure").outputs.append(example.find(node, "figure").outputs[0])),
-    ("figures_are_described", "a description without a figure", metadata("values", mystnb=example.FIGURE)),
-    ("drawn_data_are_asserted", "no assert in the figure's cell", source("figure", "assert (wave >= 0).all()\n", "")),
-    ("drawn_data_are_asserted", "an assert about something else", source("figure", "assert (wave >= 0).all()", "assert other.all()")),
-    ("drawn_data_are_asserted", "an assert about a builtin", source("figure", "assert (wave >= 0).all()", "n = len(x)\nassert len(other)")),
+    (
+        "figures_are_described",
+        "image of",
+        described(image={"alt": "Image of a curve that rises and falls"}),
+    ),
+    (
+        "figures_are_described",
+        "LaTeX in the alternative text",
+        described(image={"alt": "The curve of $\\sin(x)$ rises and falls"}),
+    ),
+    (
+        "figures_are_described",
+        "the stored picture has no alternative text",
+        lambda node: example.find(node, "figure").outputs[0].update(metadata={}),
+    ),
+    (
+        "figures_are_described",
+        "two figures in a cell",
+        lambda node: example.find(node, "figure").outputs.append(
+            example.find(node, "figure").outputs[0]
+        ),
+    ),
+    (
+        "figures_are_described",
+        "a description without a figure",
+        metadata("values", mystnb=example.FIGURE),
+    ),
+    (
+        "drawn_data_are_asserted",
+        "no assert in the figure's cell",
+        source("figure", "assert (wave >= 0).all()\n", ""),
+    ),
+    (
+        "drawn_data_are_asserted",
+        "an assert about something else",
+        source("figure", "assert (wave >= 0).all()", "assert other.all()"),
+    ),
+    (
+        "drawn_data_are_asserted",
+        "an assert about a builtin",
+        source("figure", "assert (wave >= 0).all()", "n = len(x)\nassert len(other)"),
+    ),
     ("plain_python", "a magic", adds("values", "%timeit np.sin(x)")),
     ("plain_python", "a shell command", adds("values", "!ls")),
     ("plain_python", "a syntax error", adds("values", "x = = 1")),
-    ("no_trailing_semicolon", "at the end of the cell", source("figure", 'ylabel="value")', 'ylabel="value");')),
-    ("no_trailing_semicolon", "before a comment", source("figure", 'ylabel="value")', 'ylabel="value");  # no output')),
-    ("no_trailing_semicolon", "on a line in the middle", source("values", "wave = np.sin(x)", "wave = np.sin(x);")),
-    ("only_course_imports", "a package that Colab may lack", source("imports", "import numpy as np", "import numpy as np\nimport einops")),
-    ("only_course_imports", "glue", source("imports", "import numpy as np", "import numpy as np\nfrom myst_nb import glue")),
-    ("only_course_imports", "a clock", source("imports", "import numpy as np", "import numpy as np\nimport time")),
-    ("only_course_imports", "the network", source("imports", "import numpy as np", "import numpy as np\nfrom urllib.request import urlopen")),
+    (
+        "no_trailing_semicolon",
+        "at the end of the cell",
+        source("figure", 'ylabel="value")', 'ylabel="value");'),
+    ),
+    (
+        "no_trailing_semicolon",
+        "before a comment",
+        source("figure", 'ylabel="value")', 'ylabel="value");  # no output'),
+    ),
+    (
+        "no_trailing_semicolon",
+        "on a line in the middle",
+        source("values", "wave = np.sin(x)", "wave = np.sin(x);"),
+    ),
+    (
+        "only_course_imports",
+        "a package that Colab may lack",
+        source("imports", "import numpy as np", "import numpy as np\nimport einops"),
+    ),
+    (
+        "only_course_imports",
+        "glue",
+        source("imports", "import numpy as np", "import numpy as np\nfrom myst_nb import glue"),
+    ),
+    (
+        "only_course_imports",
+        "a clock",
+        source("imports", "import numpy as np", "import numpy as np\nimport time"),
+    ),
+    (
+        "only_course_imports",
+        "the network",
+        source(
+            "imports",
+            "import numpy as np",
+            "import numpy as np\nfrom urllib.request import urlopen",
+        ),
+    ),
     ("only_course_imports", "an import by a call", adds("values", '__import__("scipy")')),
     ("imports_stand_together", "a second cell", adds("values", "import math")),
-    ("imports_stand_together", "too late", source("imports", "import numpy as np\n\nfrom sinpe import exercises, figures", "x = 1")),
-    ("no_pyplot", "import matplotlib.pyplot", source("imports", "import numpy as np", "import matplotlib.pyplot as plt\nimport numpy as np")),
-    ("no_pyplot", "from matplotlib import pyplot", source("imports", "import numpy as np", "from matplotlib import pyplot\nimport numpy as np")),
+    (
+        "imports_stand_together",
+        "too late",
+        source("imports", "import numpy as np\n\nfrom sinpe import exercises, figures", "x = 1"),
+    ),
+    (
+        "no_pyplot",
+        "import matplotlib.pyplot",
+        source(
+            "imports", "import numpy as np", "import matplotlib.pyplot as plt\nimport numpy as np"
+        ),
+    ),
+    (
+        "no_pyplot",
+        "from matplotlib import pyplot",
+        source(
+            "imports", "import numpy as np", "from matplotlib import pyplot\nimport numpy as np"
+        ),
+    ),
     ("no_pyplot", "plt.show", adds("values", "plt.show()")),
     *[
-        ("local_seeds", code, lambda node, code=code: [source("imports", "import numpy", "import random\nimport torch\nfrom numpy import random as nr\nimport numpy")(node), adds("values", code)(node)])
+        (
+            "local_seeds",
+            code,
+            lambda node, code=code: [
+                source(
+                    "imports",
+                    "import numpy",
+                    "import random\nimport torch\nfrom numpy import random as nr\nimport numpy",
+                )(node),
+                adds("values", code)(node),
+            ],
+        )
         for code in (
-            "np.random.seed(0)", "np.random.normal(size=3)", "np.random.default_rng()", "nr.rand(3)", "random.random()", "random.seed(0)", "random.Random()", "torch.manual_seed(0)",
-            "torch.cuda.manual_seed_all(0)", "torch.randn(3)", "torch.randint(5, (3,))", "torch.empty(3).normal_()", "torch.nn.init.normal_(x)",
+            "np.random.seed(0)",
+            "np.random.normal(size=3)",
+            "np.random.default_rng()",
+            "nr.rand(3)",
+            "random.random()",
+            "random.seed(0)",
+            "random.Random()",
+            "torch.manual_seed(0)",
+            "torch.cuda.manual_seed_all(0)",
+            "torch.randn(3)",
+            "torch.randint(5, (3,))",
+            "torch.empty(3).normal_()",
+            "torch.nn.init.normal_(x)",
         )
     ],
-    ("nothing_is_exempt_from_comparison", "ignore", source("values", "x = np", "# NBVAL_IGNORE_OUTPUT\nx = np")),
-    ("nothing_is_exempt_from_comparison", "skip", source("values", "x = np", "#NBVAL_SKIP\nx = np")),
-    ("warnings_are_not_silenced", "warnings", adds("imports", 'import warnings\nwarnings.filterwarnings("ignore")')),
+    (
+        "nothing_is_exempt_from_comparison",
+        "ignore",
+        source("values", "x = np", "# NBVAL_IGNORE_OUTPUT\nx = np"),
+    ),
+    (
+        "nothing_is_exempt_from_comparison",
+        "skip",
+        source("values", "x = np", "#NBVAL_SKIP\nx = np"),
+    ),
+    (
+        "warnings_are_not_silenced",
+        "warnings",
+        adds("imports", 'import warnings\nwarnings.filterwarnings("ignore")'),
+    ),
     ("warnings_are_not_silenced", "NumPy", adds("imports", 'np.seterr(all="ignore")')),
-    ("enough_is_asserted", "two cells", lambda node: [source("spread", "\nassert 0.2 < wave.std() < 0.4", "")(node), source("figure", "assert (wave >= 0).all()\n", "")(node)]),
+    (
+        "enough_is_asserted",
+        "two cells",
+        lambda node: [
+            source("spread", "\nassert 0.2 < wave.std() < 0.4", "")(node),
+            source("figure", "assert (wave >= 0).all()\n", "")(node),
+        ],
+    ),
     *[
         ("assertions_can_fail", code, adds("values", code))
         for code in (
-            "assert True", "assert 1", "assert 'text'", "assert f'{x}'", "assert (wave.max() < 1, 'too large')", "assert [wave.max() < 0]", "assert wave.max() < 0 or True", "assert not False",
-            "assert (v < 0 for v in wave)", "assert wave == wave", "assert x[0] is x[0]", "assert np.allclose(wave, wave)", "np.testing.assert_allclose(wave, wave)", "assert len(x) >= 0",
-            "assert np.allclose", "assert exercises.check_wave", "assert 1 < 2", "assert lambda: False", "assert abs(x) >= 0",
+            "assert True",
+            "assert 1",
+            "assert 'text'",
+            "assert f'{x}'",
+            "assert (wave.max() < 1, 'too large')",
+            "assert [wave.max() < 0]",
+            "assert wave.max() < 0 or True",
+            "assert not False",
+            "assert (v < 0 for v in wave)",
+            "assert wave == wave",
+            "assert x[0] is x[0]",
+            "assert np.allclose(wave, wave)",
+            "np.testing.assert_allclose(wave, wave)",
+            "assert len(x) >= 0",
+            "assert np.allclose",
+            "assert exercises.check_wave",
+            "assert 1 < 2",
+            "assert lambda: False",
+            "assert abs(x) >= 0",
         )
     ],
     *[
         ("plain_markdown", text, markdown(text))
         for text in (
-            ":::{note}\nText\n:::", "```{note}\nText\n```", "````{note}\nText\n````", "{ref}`base`", "See {doc}`other`.", "{cite:p}`vaswani`", "(the-label)=", "% comment", "+++", "A <b>bold</b> word.", "<br>",
-            "<!-- comment -->", '<img src="x.png">', "![alt](x.png)", "![alt](https://example.org/x.png)", "![alt](attachment:x.png)", "Text.[^1]", "{{ name }}", "[text](https://a.org){.class}",
-            "`code`{.python}", "Term\n: meaning", "~~gone~~", "\\begin{align}\nx\n\\end{align}", "\\(x\\)", "See https://example.org for it.", "Heading\n=======", "TODO: more", "Coming soon.", "Good \U0001f600",
+            ":::{note}\nText\n:::",
+            "```{note}\nText\n```",
+            "````{note}\nText\n````",
+            "{ref}`base`",
+            "See {doc}`other`.",
+            "{cite:p}`vaswani`",
+            "(the-label)=",
+            "% comment",
+            "+++",
+            "A <b>bold</b> word.",
+            "<br>",
+            "<!-- comment -->",
+            '<img src="x.png">',
+            "![alt](x.png)",
+            "![alt](https://example.org/x.png)",
+            "![alt](attachment:x.png)",
+            "Text.[^1]",
+            "{{ name }}",
+            "[text](https://a.org){.class}",
+            "`code`{.python}",
+            "Term\n: meaning",
+            "~~gone~~",
+            "\\begin{align}\nx\n\\end{align}",
+            "\\(x\\)",
+            "See https://example.org for it.",
+            "Heading\n=======",
+            "TODO: more",
+            "Coming soon.",
+            "Good \U0001f600",
         )
     ],
     ("formulas_are_closed", "one dollar", markdown("The value is $x.")),
@@ -185,7 +530,11 @@ BROKEN = [
     ("formulas_are_closed", "a bar in a table", markdown("| a | b |\n|---|---|\n| $|x|$ | 1 |")),
     ("headings_are_plain", "no title", source("title", "# A small chapter\n\n", "")),
     ("headings_are_plain", "two titles", markdown("# Another title")),
-    ("headings_are_plain", "a title below", lambda node: node.cells.insert(0, nbformat.v4.new_markdown_cell("Text."))),
+    (
+        "headings_are_plain",
+        "a title below",
+        lambda node: node.cells.insert(0, nbformat.v4.new_markdown_cell("Text.")),
+    ),
     ("headings_are_plain", "a level skipped", markdown("#### Deep")),
     ("headings_are_plain", "a formula", markdown("### The value $x$")),
     ("headings_are_plain", "a full stop", markdown("### The value.")),
@@ -197,53 +546,177 @@ BROKEN = [
     ("links_resolve", "a page that is not on the site", markdown("[settings](../_config.yml)")),
     ("links_resolve", "an insecure address", markdown("[there](http://example.org)")),
     ("links_resolve", "a link without text", markdown("[ ](https://example.org)")),
-    ("own_address", "another repository", markdown("[x](https://mybinder.org/v2/gh/other/name/main?urlpath=lab/tree/notebooks/01_small.ipynb)")),
-    ("own_address", "another branch", markdown("[x](https://colab.research.google.com/github/owner/name/blob/master/notebooks/01_small.ipynb)")),
-    ("own_address", "a path that does not exist", markdown("[x](https://mybinder.org/v2/gh/owner/name/main?urlpath=lab/tree/01_small.ipynb)")),
-    ("own_address", "a form that opens nothing", markdown("[x](https://mybinder.org/v2/gh/owner/name/main?filepath=notebooks/01_small.ipynb)")),
-    ("own_address", "a file of the repository that does not exist", markdown("[x](https://github.com/owner/name/blob/main/sinpe/nothing.py)")),
-    ("words_and_code_in_balance", "hardly any words", source("more", " One sentence follows another here." * 60, "")),
+    (
+        "own_address",
+        "another repository",
+        markdown(
+            "[x](https://mybinder.org/v2/gh/other/name/main?urlpath=lab/tree/notebooks/01_small.ipynb)"
+        ),
+    ),
+    (
+        "own_address",
+        "another branch",
+        markdown(
+            "[x](https://colab.research.google.com/github/owner/name/blob/master/notebooks/01_small.ipynb)"
+        ),
+    ),
+    (
+        "own_address",
+        "a path that does not exist",
+        markdown("[x](https://mybinder.org/v2/gh/owner/name/main?urlpath=lab/tree/01_small.ipynb)"),
+    ),
+    (
+        "own_address",
+        "a form that opens nothing",
+        markdown(
+            "[x](https://mybinder.org/v2/gh/owner/name/main?filepath=notebooks/01_small.ipynb)"
+        ),
+    ),
+    (
+        "own_address",
+        "a file of the repository that does not exist",
+        markdown("[x](https://github.com/owner/name/blob/main/sinpe/nothing.py)"),
+    ),
+    (
+        "words_and_code_in_balance",
+        "hardly any words",
+        source("more", " One sentence follows another here." * 60, ""),
+    ),
     ("words_and_code_in_balance", "far too many words", markdown("Word after word. " * 400)),
     ("opens_with_title_and_launch_links", "no launch links", source("title", "Run it:", "Try it:")),
-    ("opens_with_title_and_launch_links", "another notebook's links", source("title", "01_small.ipynb) ·", "02_small.ipynb) ·")),
-    ("opens_with_title_and_launch_links", "no product", source("title", "After it you can read a wave.\n\n", "")),
-    ("opens_with_title_and_launch_links", "code first", lambda node: node.cells.pop(0) and node.cells.pop(0)),
+    (
+        "opens_with_title_and_launch_links",
+        "another notebook's links",
+        source("title", "01_small.ipynb) ·", "02_small.ipynb) ·"),
+    ),
+    (
+        "opens_with_title_and_launch_links",
+        "no product",
+        source("title", "After it you can read a wave.\n\n", ""),
+    ),
+    (
+        "opens_with_title_and_launch_links",
+        "code first",
+        lambda node: node.cells.pop(0) and node.cells.pop(0),
+    ),
     ("says_what_it_teaches", "no goals", source("goals", "You will be able to", "Goals")),
     ("says_what_it_teaches", "two goals", source("goals", "- test it\n", "")),
     ("says_what_it_teaches", "no need", source("goals", "**You need** nothing.", "")),
     ("says_what_it_teaches", "no time to run", source("goals", ", 3 seconds to run", "")),
     ("set_up_cell", "missing", without("setup")),
     ("set_up_cell", "another address", source("setup", "owner/name", "owner/other")),
-    ("set_up_cell", "shown on the site", lambda node: example.find(node, "setup").update(metadata={})),
-    ("set_up_cell", "twice", lambda node: node.cells.append({**example.find(node, "setup"), "id": "again"})),
-    ("set_up_cell", "too late", lambda node: node.cells.insert(1, nbformat.v4.new_markdown_cell("Text."))),
+    (
+        "set_up_cell",
+        "shown on the site",
+        lambda node: example.find(node, "setup").update(metadata={}),
+    ),
+    (
+        "set_up_cell",
+        "twice",
+        lambda node: node.cells.append({**example.find(node, "setup"), "id": "again"}),
+    ),
+    (
+        "set_up_cell",
+        "too late",
+        lambda node: node.cells.insert(1, nbformat.v4.new_markdown_cell("Text.")),
+    ),
     ("closes_like_every_chapter", "no recap", without("recap")),
-    ("closes_like_every_chapter", "another order", lambda node: node.cells.append(node.cells.pop(-2))),
-    ("closes_like_every_chapter", "a section behind", lambda node: node.cells.append(nbformat.v4.new_markdown_cell("## One more thing"))),
+    (
+        "closes_like_every_chapter",
+        "another order",
+        lambda node: node.cells.append(node.cells.pop(-2)),
+    ),
+    (
+        "closes_like_every_chapter",
+        "a section behind",
+        lambda node: node.cells.append(nbformat.v4.new_markdown_cell("## One more thing")),
+    ),
     ("closes_like_every_chapter", "no sections of its own", without("more")),
     ("lets_the_reader_predict", "no prompt", source("text", "**Predict** where", "Find where")),
     ("mistakes_have_a_check", "no check", without("mistake")),
-    ("real_code_is_linked", "no link", source("real", "[This file](https://github.com/owner/other/blob/main/x.py)", "A file")),
-    ("exercises_can_be_done", "two exercises", lambda node: [without(f"{kind}-3")(node) for kind in ("exercise", "stub", "solution")]),
+    (
+        "real_code_is_linked",
+        "no link",
+        source("real", "[This file](https://github.com/owner/other/blob/main/x.py)", "A file"),
+    ),
+    (
+        "exercises_can_be_done",
+        "two exercises",
+        lambda node: [without(f"{kind}-3")(node) for kind in ("exercise", "stub", "solution")],
+    ),
     ("exercises_can_be_done", "numbered wrongly", source("exercise-2", "Exercise 2", "Exercise 3")),
     ("exercises_can_be_done", "no solution", without("solution-2")),
-    ("exercises_can_be_done", "code before the first", lambda node: node.cells.insert(node.cells.index(example.find(node, "exercise-1")), nbformat.v4.new_code_cell("x = 1"))),
-    ("exercises_can_be_done", "a stub without a check", source("stub-1", "exercises.check_wave(wave_1)", "wave_1(1)")),
-    ("exercises_can_be_done", "a stub that is filled in", source("stub-1", "    ...", "    return np.sin(x)")),
-    ("exercises_can_be_done", "a stub that was attempted", output_of("stub-1", text__plain="Correct: matches")),
-    ("exercises_can_be_done", "a stub that shows nothing", lambda node: example.find(node, "stub-1").update(outputs=[])),
-    ("exercises_can_be_done", "a solution that shows", lambda node: example.find(node, "solution-1").metadata.update(tags=[])),
-    ("exercises_can_be_done", "a solution without prompt", lambda node: example.find(node, "solution-1").metadata.pop("mystnb")),
-    ("exercises_can_be_done", "a solution without title", source("solution-1", "# @title Solution\n", "")),
-    ("exercises_can_be_done", "a solution without a check", source("solution-1", "assert exercises.check_wave(wave_1)", "assert wave_1(0) == 0")),
-    ("exercises_can_be_done", "a solution with another check", source("solution-1", "check_wave", "check_other")),
-    ("exercises_can_be_done", "a solution that ends in a print", adds("solution-1", "print(wave_1(1))")),
-    ("solutions_stand_in_exercises", "a solution above", lambda node: node.cells.insert(5, {**example.find(node, "solution-1"), "id": "early"})),
+    (
+        "exercises_can_be_done",
+        "code before the first",
+        lambda node: node.cells.insert(
+            node.cells.index(example.find(node, "exercise-1")), nbformat.v4.new_code_cell("x = 1")
+        ),
+    ),
+    (
+        "exercises_can_be_done",
+        "a stub without a check",
+        source("stub-1", "exercises.check_wave(wave_1)", "wave_1(1)"),
+    ),
+    (
+        "exercises_can_be_done",
+        "a stub that is filled in",
+        source("stub-1", "    ...", "    return np.sin(x)"),
+    ),
+    (
+        "exercises_can_be_done",
+        "a stub that was attempted",
+        output_of("stub-1", text__plain="Correct: matches"),
+    ),
+    (
+        "exercises_can_be_done",
+        "a stub that shows nothing",
+        lambda node: example.find(node, "stub-1").update(outputs=[]),
+    ),
+    (
+        "exercises_can_be_done",
+        "a solution that shows",
+        lambda node: example.find(node, "solution-1").metadata.update(tags=[]),
+    ),
+    (
+        "exercises_can_be_done",
+        "a solution without prompt",
+        lambda node: example.find(node, "solution-1").metadata.pop("mystnb"),
+    ),
+    (
+        "exercises_can_be_done",
+        "a solution without title",
+        source("solution-1", "# @title Solution\n", ""),
+    ),
+    (
+        "exercises_can_be_done",
+        "a solution without a check",
+        source("solution-1", "assert exercises.check_wave(wave_1)", "assert wave_1(0) == 0"),
+    ),
+    (
+        "exercises_can_be_done",
+        "a solution with another check",
+        source("solution-1", "check_wave", "check_other"),
+    ),
+    (
+        "exercises_can_be_done",
+        "a solution that ends in a print",
+        adds("solution-1", "print(wave_1(1))"),
+    ),
+    (
+        "solutions_stand_in_exercises",
+        "a solution above",
+        lambda node: node.cells.insert(5, {**example.find(node, "solution-1"), "id": "early"}),
+    ),
     ("recap_mirrors_the_goals", "one thing less", source("recap", "\n- You tested it.", "")),
-    ("further_reading_is_dated_and_linked", "no link", source("reading", "[A paper](https://arxiv.org/abs/1706.03762)", "A paper")),
+    (
+        "further_reading_is_dated_and_linked",
+        "no link",
+        source("reading", "[A paper](https://arxiv.org/abs/1706.03762)", "A paper"),
+    ),
     ("further_reading_is_dated_and_linked", "no year", source("reading", "2017, ", "")),
     ("further_reading_is_dated_and_linked", "no list", source("reading", "- Author", "Author")),
-]  # fmt: skip
+]
 
 
 @pytest.fixture
@@ -255,7 +728,9 @@ def changed(course, change=lambda node: None):
     """The example notebook after a change, which may also return the file's text."""
     node = example.nodes(course)
     text = change(node)
-    return Notebook(example.NAME, text if str(text).startswith("{\n") else example.text_of(node), course)
+    return Notebook(
+        example.NAME, text if str(text).startswith("{\n") else example.text_of(node), course
+    )
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -263,7 +738,10 @@ def test_a_good_notebook_keeps_the_rule(course, rule):
     assert list(RULES[rule](course.notebook(example.NAME))) == []
 
 
-@pytest.mark.parametrize(("rule", "change"), [pytest.param(rule, change, id=f"{rule}: {what}") for rule, what, change in BROKEN])
+@pytest.mark.parametrize(
+    ("rule", "change"),
+    [pytest.param(rule, change, id=f"{rule}: {what}") for rule, what, change in BROKEN],
+)
 def test_the_rule_refuses(course, rule, change):
     problems = list(RULES[rule](changed(course, change)))
     assert problems
@@ -274,28 +752,91 @@ def test_every_rule_has_a_broken_example():
     assert {rule for rule, _, _ in BROKEN} == set(RULES)
 
 
-GOOD = [
-    ("nothing_unstable", shows("values", text)) for text in ("4 s of 10", "ratio 0:10", "bits 0x3f800000", "§3.5 of the paper", "values 1.5, 2.5", "array([1., 2.])", "numpy 0.8415  torch 0.8415", "a < b > c", "50%", "2 min, 3 max")
-] + [
-    ("local_seeds", lambda node, code=code: [source("imports", "import numpy", "import random\nimport torch\nimport numpy")(node), adds("values", code)(node)])
-    for code in ("np.random.default_rng(0).normal()", "random.Random(0).random()", "torch.Generator().manual_seed(0)", "torch.randn(3, generator=g)", SEEDS, "x.normal_(generator=g)")
-] + [
-    ("assertions_can_fail", adds("values", code)) for code in ("assert np.allclose(wave, x)", "assert wave.all()", "assert x is not None", "assert np.allclose(wave, wave[::-1]) or x[0]", "assert len(x) >= 1", "assert exercises.check(x)")
-] + [
-    ("plain_markdown", markdown(text))
-    for text in (
-        "`<b>` and `{x}` and ``{x}``", "```python\nx = '<b>'  # TODO\n```", "$a<b$ and $c>d$", "a < b and c > d", "<https://example.org>", "[x](https://a.org/b_(c))", "| a | b |\n|---|---|\n| 1 | 2 |", "$\\begin{matrix}1\\end{matrix}$",
-        "$$\n\\begin{aligned}x\\end{aligned}\n$$", "3 ~ 4", "- a list\n- of two", "100 % of it",
-    )
-] + [
-    ("formulas_are_closed", markdown(text)) for text in ("`$`", "It costs 5 \\$.", "$$\na = 1 \\tag{1}\n$$", "| $\\lvert x\\rvert$ | $y$ |")
-] + [
-    ("headings_are_plain", markdown("### Why `code` is fine\n\n```\n# not a heading\n```")),
-    ("links_resolve", markdown("[a](01_small.ipynb#a-wave) [b](../book/notation.md#the-label) [c](#another-thing)")),
-    ("no_trailing_semicolon", source("values", "x = np", "a = 1; x = np")),
-    ("exercises_can_be_done", adds("solution-1", "print(wave_1(1))\nassert wave_1(0) == 0")),
-    ("outputs_are_stored", adds("mistake", "def f():\n    print(1)")),
-]  # fmt: skip
+GOOD = (
+    [
+        ("nothing_unstable", shows("values", text))
+        for text in (
+            "4 s of 10",
+            "ratio 0:10",
+            "bits 0x3f800000",
+            "§3.5 of the paper",
+            "values 1.5, 2.5",
+            "array([1., 2.])",
+            "numpy 0.8415  torch 0.8415",
+            "a < b > c",
+            "50%",
+            "2 min, 3 max",
+        )
+    ]
+    + [
+        (
+            "local_seeds",
+            lambda node, code=code: [
+                source("imports", "import numpy", "import random\nimport torch\nimport numpy")(
+                    node
+                ),
+                adds("values", code)(node),
+            ],
+        )
+        for code in (
+            "np.random.default_rng(0).normal()",
+            "random.Random(0).random()",
+            "torch.Generator().manual_seed(0)",
+            "torch.randn(3, generator=g)",
+            SEEDS,
+            "x.normal_(generator=g)",
+        )
+    ]
+    + [
+        ("assertions_can_fail", adds("values", code))
+        for code in (
+            "assert np.allclose(wave, x)",
+            "assert wave.all()",
+            "assert x is not None",
+            "assert np.allclose(wave, wave[::-1]) or x[0]",
+            "assert len(x) >= 1",
+            "assert exercises.check(x)",
+        )
+    ]
+    + [
+        ("plain_markdown", markdown(text))
+        for text in (
+            "`<b>` and `{x}` and ``{x}``",
+            "```python\nx = '<b>'  # TODO\n```",
+            "$a<b$ and $c>d$",
+            "a < b and c > d",
+            "<https://example.org>",
+            "[x](https://a.org/b_(c))",
+            "| a | b |\n|---|---|\n| 1 | 2 |",
+            "$\\begin{matrix}1\\end{matrix}$",
+            "$$\n\\begin{aligned}x\\end{aligned}\n$$",
+            "3 ~ 4",
+            "- a list\n- of two",
+            "100 % of it",
+        )
+    ]
+    + [
+        ("formulas_are_closed", markdown(text))
+        for text in (
+            "`$`",
+            "It costs 5 \\$.",
+            "$$\na = 1 \\tag{1}\n$$",
+            "| $\\lvert x\\rvert$ | $y$ |",
+        )
+    ]
+    + [
+        ("headings_are_plain", markdown("### Why `code` is fine\n\n```\n# not a heading\n```")),
+        (
+            "links_resolve",
+            markdown(
+                "[a](01_small.ipynb#a-wave) [b](../book/notation.md#the-label) [c](#another-thing)"
+            ),
+        ),
+        ("no_trailing_semicolon", source("values", "x = np", "a = 1; x = np")),
+        ("exercises_can_be_done", adds("solution-1", "print(wave_1(1))\nassert wave_1(0) == 0")),
+        ("outputs_are_stored", adds("mistake", "def f():\n    print(1)")),
+    ]
+)
 
 
 @pytest.mark.parametrize(("rule", "change"), GOOD)
@@ -305,7 +846,12 @@ def test_the_rule_raises_no_false_alarm(course, rule, change):
 
 def test_the_table_of_contents_is_read_as_written(course):
     assert course.pages == ["book/index", "notebooks/01_small", "book/notation"]
-    assert (course.listed, course.stored, course.repository, course.branch) == (["01_small.ipynb"], ["01_small.ipynb"], "owner/name", "main")
+    assert (course.listed, course.stored, course.repository, course.branch) == (
+        ["01_small.ipynb"],
+        ["01_small.ipynb"],
+        "owner/name",
+        "main",
+    )
 
 
 def test_a_key_that_stands_twice_in_yaml_is_refused(tmp_path):
@@ -315,7 +861,12 @@ def test_a_key_that_stands_twice_in_yaml_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("heading", "anchor"), [("Why 10000?", "why-10000"), ("Exercise 1: a wave", "exercise-1-a-wave"), ("The `base`, *again*", "the-base-again")]
+    ("heading", "anchor"),
+    [
+        ("Why 10000?", "why-10000"),
+        ("Exercise 1: a wave", "exercise-1-a-wave"),
+        ("The `base`, *again*", "the-base-again"),
+    ],
 )
 def test_anchors_are_those_of_the_site(heading, anchor):
     assert slug(heading) == anchor
@@ -344,4 +895,5 @@ def test_only_the_number_directly_behind_the_sign_leaves_the_comparison(root, te
     for pattern, replacement in patterns:
         text = re.sub(pattern, replacement, text)
     assert text == left
-    assert any(NUMBER in pattern for pattern, _ in patterns)  # the contract and the comparison mean the same by "a number"
+    # the contract and the comparison mean the same by "a number"
+    assert any(NUMBER in pattern for pattern, _ in patterns)

@@ -1,4 +1,6 @@
-"""The checks of chapter 05: a right answer passes, each mistake is called by its name, anything else gets a helpful message."""
+"""The checks of chapter 05: a right answer passes, each mistake is called by its name, anything
+else gets a helpful message.
+"""
 
 import numpy as np
 import torch
@@ -16,7 +18,12 @@ CHECKS = {
 
 def by_layers(vocab_size, d_model, d_pos):
     """Counted on real modules."""
-    modules = torch.nn.ModuleList([torch.nn.Embedding(vocab_size, d_model), torch.nn.Linear(d_model + d_pos, d_model, bias=False)])
+    modules = torch.nn.ModuleList(
+        [
+            torch.nn.Embedding(vocab_size, d_model),
+            torch.nn.Linear(d_model + d_pos, d_model, bias=False),
+        ]
+    )
     return sum(weight.numel() for weight in modules.parameters())
 
 
@@ -101,30 +108,58 @@ MISTAKES = [
     ("ratio", lambda w, c, r: w * r * (c**2).mean() / (w**2).mean(), "squares instead of roots"),
     ("ratio", lambda w, c, r: w / np.std(w) * np.std(c) * r, "standard deviation instead of RMS"),
     ("ratio", lambda w, c, r: scaled(w, c, r**0.5), "ratio of powers"),
-    ("ratio", lambda w, c, r: np.array([scaled(row, c, r) for row in w]), "each row scaled by itself"),
+    (
+        "ratio",
+        lambda w, c, r: np.array([scaled(row, c, r) for row in w]),
+        "each row scaled by itself",
+    ),
     ("ratio", lambda w, c, r: c * rms(w) / rms(c) / r, "codes scaled instead"),
     ("ratio", lambda w, c, r: r * rms(c) / rms(w), "the factor alone"),
     ("ratio", lambda w, c, r: w[: len(c)] + c[: len(w)], "the sum instead of the words"),
     ("part", lambda x, p, q, k: score(p, p, q, k), "mixed terms forgotten"),
-    ("part", lambda x, p, q, k: score(x, p, q, k) + score(p, x, q, k), "position–position forgotten"),
+    (
+        "part",
+        lambda x, p, q, k: score(x, p, q, k) + score(p, x, q, k),
+        "position–position forgotten",
+    ),
     ("part", lambda x, p, q, k: score(x + p, p, q, k), "position–content forgotten"),
     ("part", lambda x, p, q, k: score(p, x + p, q, k), "content–position forgotten"),
-    ("part", lambda x, p, q, k: 2 * score(x, p, q, k) + score(p, p, q, k), "mixed terms taken for equal"),
-    ("part", lambda x, p, q, k: 2 * score(p, x, q, k) + score(p, p, q, k), "mixed terms taken for equal"),
+    (
+        "part",
+        lambda x, p, q, k: 2 * score(x, p, q, k) + score(p, p, q, k),
+        "mixed terms taken for equal",
+    ),
+    (
+        "part",
+        lambda x, p, q, k: 2 * score(p, x, q, k) + score(p, p, q, k),
+        "mixed terms taken for equal",
+    ),
     ("part", lambda x, p, q, k: score(x + p, x + p, q, k), "the whole score"),
     ("part", lambda x, p, q, k: score(x, x, q, k), "content–content only"),
     ("part", lambda x, p, q, k: -part(x, p, q, k), "wrong sign"),
     ("part", lambda x, p, q, k: part(x, p, q, k) * np.sqrt(len(q)), "√head_dim forgotten"),
-    ("part", lambda x, p, q, k: part(x, p, q, k) * np.sqrt(len(q)) / np.sqrt(x.shape[1]), "divided by √d_model"),
+    (
+        "part",
+        lambda x, p, q, k: part(x, p, q, k) * np.sqrt(len(q)) / np.sqrt(x.shape[1]),
+        "divided by √d_model",
+    ),
     ("part", lambda x, p, q, k: part(x, p, q, k) / np.sqrt(len(q)), "divided by head_dim"),
     ("part", lambda x, p, q, k: part(x, p, q, k).T, "queries and keys swapped"),
     ("part", lambda x, p, q, k: part(x, p, k, q), "queries and keys swapped"),
     ("added", along_batch, "broadcast over the wrong axis"),
     ("added", by_first_column, "broadcast over the wrong axis"),
     ("added", lambda x, at: x + sinusoidal_encoding(x.shape[1], x.shape[2]), "positions ignored"),
-    ("added", lambda x, at: added(x, at if at.ndim == 1 else at[0]), "the first row's positions for all"),
+    (
+        "added",
+        lambda x, at: added(x, at if at.ndim == 1 else at[0]),
+        "the first row's positions for all",
+    ),
     ("added", lambda x, at: added(x, at + 1), "positions start at 1"),
-    ("added", lambda x, at: added(x, np.add.outer(at[..., 0], np.arange(x.shape[1]))), "counted on from the first position"),
+    (
+        "added",
+        lambda x, at: added(x, np.add.outer(at[..., 0], np.arange(x.shape[1]))),
+        "counted on from the first position",
+    ),
     ("added", in_halves, "halves"),
     ("added", lambda x, at: added(added(x, at), at), "added twice"),
     ("added", lambda x, at: added(0 * x, at), "x is lost"),
@@ -140,7 +175,8 @@ WRONG = [
     ("ratio", constant(np.zeros((2, 2))), "shape"),
     ("ratio", lambda w, c, r: w * np.nan, "expected"),
     ("ratio", lambda w, c, r: scaled(w, c, 2 * r), "expected"),
-    ("ratio", lambda w, c, r: scaled(w, c, r) if r > 1 else scaled(w, c, 1 / r), "expected"),  # right for one of the cases only
+    # right for one of the cases only
+    ("ratio", lambda w, c, r: scaled(w, c, r) if r > 1 else scaled(w, c, 1 / r), "expected"),
     ("part", constant("x"), "expected numbers"),
     ("part", constant(np.zeros(3)), "shape"),
     ("part", lambda x, p, q, k: part(x, 2 * p, q, k), "expected"),

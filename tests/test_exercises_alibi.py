@@ -1,4 +1,6 @@
-"""The checks of chapter 11: a right answer passes, each mistake is called by its name, anything else gets a helpful message."""
+"""The checks of chapter 11: a right answer passes, each mistake is called by its name, anything
+else gets a helpful message.
+"""
 
 import math
 
@@ -63,7 +65,11 @@ MISTAKES = [
     ("slopes", plain, "plain rule for every head count"),
     ("slopes", lambda n: np.sort(alibi_slopes(n).numpy())[::-1], "sorted"),
     ("slopes", lambda n: np.sort(alibi_slopes(n).numpy()), "sorted"),
-    ("slopes", lambda n: plain(2 ** math.ceil(math.log2(n)))[:n], "the first slopes of the next power"),
+    (
+        "slopes",
+        lambda n: plain(2 ** math.ceil(math.log2(n)))[:n],
+        "the first slopes of the next power",
+    ),
     ("slopes", lambda n: authors(n, part=slice(1, None, 2)), "the wrong half of the next power"),
     ("slopes", lambda n: authors(n, part=slice(None)), "extra slopes not every other one"),
     ("slopes", lambda n: 0.5 ** np.arange(1, n + 1), "powers of one half"),
@@ -75,21 +81,37 @@ MISTAKES = [
     ("bias", lambda m, q, k: -m * abs(apart(k, q)), "query and key axes swapped"),
     ("bias", lambda m, q, k: -abs(apart(q, k)), "slope left out"),
     ("bias", lambda m, q, k: -abs(apart(q, k)) / m, "divided by the slope"),
-    ("bias", lambda m, q, k: -m * abs(apart(np.arange(len(q)), np.arange(len(k)))), "places instead of positions"),
+    (
+        "bias",
+        lambda m, q, k: -m * abs(apart(np.arange(len(q)), np.arange(len(k)))),
+        "places instead of positions",
+    ),
     ("bias", lambda m, q, k: -m * apart(q, k) ** 2, "distance squared"),
     ("window", lambda m, s: keys(m, s, rounded=math.floor), "rounded down"),
     ("window", lambda m, s: keys(m, s, rounded=float), "not rounded"),
-    ("window", lambda m, s: math.ceil(-math.log(s) / m), "the share itself instead of what is left"),
+    (
+        "window",
+        lambda m, s: math.ceil(-math.log(s) / m),
+        "the share itself instead of what is left",
+    ),
     ("window", lambda m, s: keys(m, s, log=math.log2), "logarithm to base 2"),
     ("window", lambda m, s: keys(m, s, log=math.log10), "logarithm to base 10"),
     ("window", lambda m, s: math.ceil(1 / m), "1/slope whatever the share"),
     ("window", lambda m, s: keys(m, s) + 1, "one key too many"),
     ("needed", lambda m, d, n: m * d, "penalty only"),
-    ("needed", lambda m, d, n: needed(m, d, n, keep=lambda r, d: True), "the key counted among the others"),
+    (
+        "needed",
+        lambda m, d, n: needed(m, d, n, keep=lambda r, d: True),
+        "the key counted among the others",
+    ),
     ("needed", lambda m, d, n: m * d + math.log(n - 1), "the others without their penalty"),
     ("needed", lambda m, d, n: needed(m, d, n, penalty=-1.0), "sign of the penalty"),
     ("needed", lambda m, d, n: needed(m, d, n, penalty=0.0), "own penalty left out"),
-    ("needed", lambda m, d, n: needed(m, d, n, keep=lambda r, d: r < d) if d else 0.0, "nearer keys only"),
+    (
+        "needed",
+        lambda m, d, n: needed(m, d, n, keep=lambda r, d: r < d) if d else 0.0,
+        "nearer keys only",
+    ),
     ("needed", lambda m, d, n: math.exp(needed(m, d, n)), "factor instead of score"),
 ]
 WRONG = [

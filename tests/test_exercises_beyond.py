@@ -1,4 +1,6 @@
-"""The checks of chapter 12: a right answer passes, each mistake is called by its name, anything else gets a helpful message."""
+"""The checks of chapter 12: a right answer passes, each mistake is called by its name, anything
+else gets a helpful message.
+"""
 
 import math
 
@@ -25,7 +27,9 @@ def published_whisper(length, channels, dtype=torch.float64):
     return torch.cat([angle.sin(), angle.cos()], dim=1)
 
 
-def published_detr(height, width, d_model, scale=2 * math.pi, eps=1e-6, divide=True, first="y", dtype=torch.float32):
+def published_detr(
+    height, width, d_model, scale=2 * math.pi, eps=1e-6, divide=True, first="y", dtype=torch.float32
+):
     """The released module in other words, for one image without padding."""
     valid, features = torch.ones(height, width, dtype=torch.bool), d_model // 2
     y, x = valid.cumsum(0, dtype=dtype), valid.cumsum(1, dtype=dtype)
@@ -35,12 +39,17 @@ def published_detr(height, width, d_model, scale=2 * math.pi, eps=1e-6, divide=T
     halves = []
     for p in (y, x) if first == "y" else (x, y):
         angle = scale * p[..., None] / divisor
-        halves.append(torch.stack([angle[..., 0::2].sin(), angle[..., 1::2].cos()], dim=-1).flatten(-2))
+        halves.append(
+            torch.stack([angle[..., 0::2].sin(), angle[..., 1::2].cos()], dim=-1).flatten(-2)
+        )
     return torch.cat(halves, dim=-1)
 
 
 def grid(rows, columns, d_model, **options):
-    y, x = (sinusoidal_encoding(np.asarray(at, float), d_model // 2, **options) for at in (rows, columns))
+    y, x = (
+        sinusoidal_encoding(np.asarray(at, float), d_model // 2, **options)
+        for at in (rows, columns)
+    )
     shape = (len(rows), len(columns), d_model // 2)
     return np.concatenate([np.broadcast_to(y[:, None], shape), np.broadcast_to(x, shape)], axis=-1)
 
@@ -66,7 +75,14 @@ def from_code(*positions):
 def nerf(points, L, scale=np.pi, powers=None):
     rows = []
     for point in points:
-        rows.append([f(2.0**k * scale * p) for p in point for k in (range(L) if powers is None else powers(L)) for f in (np.sin, np.cos)])
+        rows.append(
+            [
+                f(2.0**k * scale * p)
+                for p in point
+                for k in (range(L) if powers is None else powers(L))
+                for f in (np.sin, np.cos)
+            ]
+        )
     return np.array(rows)
 
 
@@ -84,40 +100,104 @@ def kappa(x, d):
 RIGHT = [
     ("whisper", published_whisper),
     ("whisper", lambda n, d: published_whisper(n, d, torch.float32)),
-    ("whisper", lambda n, d: sinusoidal_encoding(n, d, layout="concatenated", spacing="tensor2tensor").tolist()),
+    (
+        "whisper",
+        lambda n, d: sinusoidal_encoding(
+            n, d, layout="concatenated", spacing="tensor2tensor"
+        ).tolist(),
+    ),
     ("detr", published_detr),
     ("detr", lambda h, w, d: grid(circle(h), circle(w), d)),
     ("kernel", lambda y, x, d: (kappa(y, d // 2) + kappa(x, d // 2)) / 2),
     ("kernel", from_code()),
     ("time", diffusers),
-    ("time", lambda t, d: np.roll(sinusoidal_encoding(1000 * t, d, layout="concatenated"), d // 2, axis=1)),
+    (
+        "time",
+        lambda t, d: np.roll(
+            sinusoidal_encoding(1000 * t, d, layout="concatenated"), d // 2, axis=1
+        ),
+    ),
     ("nerf", nerf),
     ("nerf", lambda p, L: sinusoidal_encoding(np.pi * p, 2 * L, base=2.0**-L).reshape(len(p), -1)),
 ]
 MISTAKES = [
-    ("whisper", lambda n, d: sinusoidal_encoding(n, d, layout="concatenated"), "the paper's spacing"),
+    (
+        "whisper",
+        lambda n, d: sinusoidal_encoding(n, d, layout="concatenated"),
+        "the paper's spacing",
+    ),
     ("whisper", lambda n, d: sinusoidal_encoding(n, d, spacing="tensor2tensor"), "interleaved"),
     ("whisper", lambda n, d: np.roll(published_whisper(n, d), d // 2, axis=1), "cosines first"),
     ("whisper", lambda n, d: published_whisper(n + 1, d)[1:], "positions start at 1"),
     ("whisper", lambda n, d: sinusoidal_encoding(n, d), "interleaved, with the paper's spacing"),
-    ("whisper", lambda n, d: sinusoidal_encoding(n, d, 10_000 ** (d / 2 / (d - 1)), layout="concatenated"), "divided by the width"),
-    ("whisper", lambda n, d: sinusoidal_encoding(n, d, math.e, layout="concatenated", spacing="tensor2tensor"), "base left out of the logarithm"),
-    ("whisper", lambda n, d: sinusoidal_encoding(0.02 * np.arange(n), d, layout="concatenated", spacing="tensor2tensor"), "in seconds"),
+    (
+        "whisper",
+        lambda n, d: sinusoidal_encoding(n, d, 10_000 ** (d / 2 / (d - 1)), layout="concatenated"),
+        "divided by the width",
+    ),
+    (
+        "whisper",
+        lambda n, d: sinusoidal_encoding(
+            n, d, math.e, layout="concatenated", spacing="tensor2tensor"
+        ),
+        "base left out of the logarithm",
+    ),
+    (
+        "whisper",
+        lambda n, d: sinusoidal_encoding(
+            0.02 * np.arange(n), d, layout="concatenated", spacing="tensor2tensor"
+        ),
+        "in seconds",
+    ),
     ("whisper", lambda n, d: published_whisper(n, d).T, "axes swapped"),
     ("detr", lambda h, w, d: published_detr(h, w, d, first="x"), "column first"),
-    ("detr", lambda h, w, d: published_detr(w, h, d).swapaxes(0, 1), "column first"),  # the same table, made otherwise
+    # the same table, made otherwise
+    ("detr", lambda h, w, d: published_detr(w, h, d).swapaxes(0, 1), "column first"),
     ("detr", lambda h, w, d: grid(circle(h, 0), circle(w, 0), d), "positions start at 0"),
     ("detr", lambda h, w, d: published_detr(h, w, d, scale=1.0), "2π forgotten"),
     ("detr", lambda h, w, d: published_detr(h, w, d, scale=math.pi), "π instead of 2π"),
     ("detr", lambda h, w, d: published_detr(h, w, d, scale=1.0, divide=False), "not normalised"),
-    ("detr", lambda h, w, d: published_detr(h, w, d, divide=False), "not divided by the last count"),
-    ("detr", lambda h, w, d: grid(np.linspace(0, 2 * np.pi, h), np.linspace(0, 2 * np.pi, w), d), "divided by one less"),
-    ("detr", lambda h, w, d: grid(circle(h), 2 * np.pi * np.arange(1, w + 1) / h, d), "one size for both axes"),
-    ("detr", lambda h, w, d: grid(2 * np.pi * np.arange(1, h + 1) / w, circle(w), d), "one size for both axes"),
-    ("detr", lambda h, w, d: grid(circle(h), circle(w), d, layout="concatenated"), "halves instead of pairs"),
-    ("detr", lambda h, w, d: grid(circle(h), circle(w), d)[..., np.arange(d) ^ 1], "cosine before sine"),
-    ("detr", lambda h, w, d: grid(circle(h), circle(w), d, spacing="tensor2tensor"), "tensor2tensor's spacing"),
-    ("detr", lambda h, w, d: grid(circle(h), circle(w), d, base=100.0), "full width in the exponent"),  # √base does the same
+    (
+        "detr",
+        lambda h, w, d: published_detr(h, w, d, divide=False),
+        "not divided by the last count",
+    ),
+    (
+        "detr",
+        lambda h, w, d: grid(np.linspace(0, 2 * np.pi, h), np.linspace(0, 2 * np.pi, w), d),
+        "divided by one less",
+    ),
+    (
+        "detr",
+        lambda h, w, d: grid(circle(h), 2 * np.pi * np.arange(1, w + 1) / h, d),
+        "one size for both axes",
+    ),
+    (
+        "detr",
+        lambda h, w, d: grid(2 * np.pi * np.arange(1, h + 1) / w, circle(w), d),
+        "one size for both axes",
+    ),
+    (
+        "detr",
+        lambda h, w, d: grid(circle(h), circle(w), d, layout="concatenated"),
+        "halves instead of pairs",
+    ),
+    (
+        "detr",
+        lambda h, w, d: grid(circle(h), circle(w), d)[..., np.arange(d) ^ 1],
+        "cosine before sine",
+    ),
+    (
+        "detr",
+        lambda h, w, d: grid(circle(h), circle(w), d, spacing="tensor2tensor"),
+        "tensor2tensor's spacing",
+    ),
+    # √base does the same
+    (
+        "detr",
+        lambda h, w, d: grid(circle(h), circle(w), d, base=100.0),
+        "full width in the exponent",
+    ),
     ("detr", lambda h, w, d: published_detr(h, w, d).permute(2, 0, 1), "channels first"),
     ("kernel", lambda y, x, d: kappa(y, d // 2) * kappa(x, d // 2), "product instead of mean"),
     ("kernel", lambda y, x, d: kappa(y, d // 2) + kappa(x, d // 2), "sum instead of mean"),
@@ -142,11 +222,26 @@ MISTAKES = [
     ("time", lambda t, d: diffusers(t, d).T, "axes swapped"),
     ("nerf", lambda p, L: nerf(p, L, scale=1.0), "π forgotten"),
     ("nerf", lambda p, L: nerf(p, L, scale=2 * np.pi), "one octave too high"),
-    ("nerf", lambda p, L: nerf(p, L, powers=lambda L: range(1, L + 1)), "one octave too high"),  # the same numbers
+    # the same numbers
+    ("nerf", lambda p, L: nerf(p, L, powers=lambda L: range(1, L + 1)), "one octave too high"),
     ("nerf", lambda p, L: nerf(p, L, powers=lambda L: range(0, -L, -1)), "frequencies fall"),
-    ("nerf", lambda p, L: nerf(p, L, powers=lambda L: reversed(range(L))), "fastest frequency first"),
-    ("nerf", lambda p, L: nerf(p, L, powers=lambda L: np.log2(np.arange(1, L + 1))), "multiples instead of powers"),
-    ("nerf", lambda p, L: sinusoidal_encoding(np.pi * p, 2 * L, base=2.0**-L, layout="concatenated").reshape(len(p), -1), "halves"),
+    (
+        "nerf",
+        lambda p, L: nerf(p, L, powers=lambda L: reversed(range(L))),
+        "fastest frequency first",
+    ),
+    (
+        "nerf",
+        lambda p, L: nerf(p, L, powers=lambda L: np.log2(np.arange(1, L + 1))),
+        "multiples instead of powers",
+    ),
+    (
+        "nerf",
+        lambda p, L: sinusoidal_encoding(
+            np.pi * p, 2 * L, base=2.0**-L, layout="concatenated"
+        ).reshape(len(p), -1),
+        "halves",
+    ),
     ("nerf", lambda p, L: nerf(p, L)[:, np.arange(6 * L) ^ 1], "cosine before sine"),
     ("nerf", lambda p, L: nerf_released(p, L, keep=False, scale=np.pi), "ordered by frequency"),
     ("nerf", lambda p, L: nerf_released(p, L, keep=False), "the released code"),
@@ -159,10 +254,17 @@ WRONG = [
     ("whisper", constant(np.zeros(3)), "shape"),
     ("whisper", constant("x"), "expected numbers"),
     ("whisper", lambda n, d: np.full((n, d), np.nan), "expected"),
-    ("whisper", lambda n, d: sinusoidal_encoding(n, d, 500.0, layout="concatenated", spacing="tensor2tensor"), "expected"),
+    (
+        "whisper",
+        lambda n, d: sinusoidal_encoding(
+            n, d, 500.0, layout="concatenated", spacing="tensor2tensor"
+        ),
+        "expected",
+    ),
     ("detr", constant(np.zeros((2, 2))), "shape"),
     ("detr", lambda h, w, d: published_detr(h, w, d) * 0, "expected"),
-    ("detr", lambda h, w, d: grid(circle(h), circle(w), d, base=20.0), "expected"),  # DINO's temperature
+    # DINO's temperature
+    ("detr", lambda h, w, d: grid(circle(h), circle(w), d, base=20.0), "expected"),
     ("detr", lambda h, w, d: grid(circle(h, 2), circle(w, 2), d), "expected"),
     ("kernel", constant(1.0), "expected"),
     ("kernel", constant([1.0, 2.0]), "shape"),

@@ -1,4 +1,6 @@
-"""The checks of chapter 03: right answers pass, each known mistake is named, anything else is neither accepted nor mislabelled."""
+"""The checks of chapter 03: right answers pass, each known mistake is named, anything else is
+neither accepted nor mislabelled.
+"""
 
 import math
 import warnings
@@ -25,7 +27,10 @@ def fill_angles(angles):
 
 
 def right_loop(n, d):
-    return [[(math.sin if j % 2 == 0 else math.cos)(p / 10000 ** (2 * (j // 2) / d)) for j in range(d)] for p in range(n)]
+    return [
+        [(math.sin if j % 2 == 0 else math.cos)(p / 10000 ** (2 * (j // 2) / d)) for j in range(d)]
+        for p in range(n)
+    ]
 
 
 def right_torch(n, d):
@@ -54,7 +59,9 @@ RIGHT = {
     "package": sinpe.sinusoidal_encoding,
     "float32": lambda n, d: sinpe.sinusoidal_encoding(n, d, dtype=np.float32),
     "float16": lambda n, d: sinpe.sinusoidal_encoding(n, d, dtype=np.float16),
-    "float32 angles": lambda n, d: fill(n, (10000 ** (-np.arange(0, d, 2) / d)).astype(np.float32), dtype=np.float32),
+    "float32 angles": lambda n, d: fill(
+        n, (10000 ** (-np.arange(0, d, 2) / d)).astype(np.float32), dtype=np.float32
+    ),
     "bfloat16": lambda n, d: torch.from_numpy(sinpe.sinusoidal_encoding(n, d)).to(torch.bfloat16),
     "half tensor": lambda n, d: right_torch(n, d).half(),
     "tensor that wants a gradient": lambda n, d: right_torch(n, d).requires_grad_(),
@@ -101,7 +108,10 @@ def a4_power(n, d):
 
 
 def a4_loop(n, d):
-    return [[(math.sin if j % 2 == 0 else math.cos)(p / (2 * (j // 2) / d) ** 10000) for j in range(d)] for p in range(n)]
+    return [
+        [(math.sin if j % 2 == 0 else math.cos)(p / (2 * (j // 2) / d) ** 10000) for j in range(d)]
+        for p in range(n)
+    ]
 
 
 def a5_torch(n, d):
@@ -121,7 +131,9 @@ def in_type(dtype, result=None):
 
 
 def numpy_half(n, d):
-    angle = np.arange(n, dtype=np.float16)[:, None] * (10000 ** (-np.arange(0, d, 2) / d)).astype(np.float16)
+    angle = np.arange(n, dtype=np.float16)[:, None] * (10000 ** (-np.arange(0, d, 2) / d)).astype(
+        np.float16
+    )
     return np.stack([np.sin(angle), np.cos(angle)], -1).reshape(n, d)
 
 
@@ -131,52 +143,109 @@ def w(d):
 
 def integers(n, d):
     out = np.zeros((n, d), int)
-    out[:, 0::2], out[:, 1::2] = np.sin(np.arange(n)[:, None] * w(d)), np.cos(np.arange(n)[:, None] * w(d))
+    out[:, 0::2], out[:, 1::2] = (
+        np.sin(np.arange(n)[:, None] * w(d)),
+        np.cos(np.arange(n)[:, None] * w(d)),
+    )
     return out
 
 
 WRONG = {
     "A2, column index": (a2_column_index, "separate cosine exponent"),
-    "A2, next pair": (lambda n, d: fill(n, w(d), 10000.0 ** (-(np.arange(0, d, 2) + 2) / d)), "separate cosine exponent"),
-    "A2, float32": (lambda n, d: fill(n, w(d), 10000.0 ** (-(np.arange(0, d, 2) + 1) / d), np.float32), "separate cosine exponent"),
-    "A2, some other cosine": (lambda n, d: fill(n, w(d), w(d) * 0.7 + 0.01), "separate cosine exponent"),
+    "A2, next pair": (
+        lambda n, d: fill(n, w(d), 10000.0 ** (-(np.arange(0, d, 2) + 2) / d)),
+        "separate cosine exponent",
+    ),
+    "A2, float32": (
+        lambda n, d: fill(n, w(d), 10000.0 ** (-(np.arange(0, d, 2) + 1) / d), np.float32),
+        "separate cosine exponent",
+    ),
+    "A2, some other cosine": (
+        lambda n, d: fill(n, w(d), w(d) * 0.7 + 0.01),
+        "separate cosine exponent",
+    ),
     "A2 and A3": (a2_a3_stepping_loop, "doubled exponent and separate cosine exponent"),
     "A3, torch": (a3_torch, "doubled exponent"),
-    "A3, divided by half": (lambda n, d: fill(n, 1 / 10000 ** (2 * np.arange(d // 2) / (d / 2))), "doubled exponent"),
+    "A3, divided by half": (
+        lambda n, d: fill(n, 1 / 10000 ** (2 * np.arange(d // 2) / (d / 2))),
+        "doubled exponent",
+    ),
     "A3, half precision result": (lambda n, d: a3_torch(n, d).half(), "doubled exponent"),
     "A3, bfloat16 result": (lambda n, d: a3_torch(n, d).bfloat16(), "doubled exponent"),
     "A4, root": (a4_power, "base and exponent swapped"),
-    "A4, power": (lambda n, d: fill(n, (np.arange(0, d, 2) / d) ** 10000), "base and exponent swapped"),
-    "A4, divided": (lambda n, d: fill(n, 1 / (np.arange(0, d, 2) / d) ** 10000), "base and exponent swapped"),
+    "A4, power": (
+        lambda n, d: fill(n, (np.arange(0, d, 2) / d) ** 10000),
+        "base and exponent swapped",
+    ),
+    "A4, divided": (
+        lambda n, d: fill(n, 1 / (np.arange(0, d, 2) / d) ** 10000),
+        "base and exponent swapped",
+    ),
     "A4, loop that divides by zero": (a4_loop, "base and exponent swapped"),
     "A5, torch": (a5_torch, "floor division"),
-    "A5, minus outside": (lambda n, d: fill(n, np.exp(np.arange(d // 2) * -(np.log(10000) / d // 2))), "floor division"),
-    "A5, minus outside, by the width": (lambda n, d: fill(n, np.exp(np.arange(0, d, 2) * -(np.log(10000) // d))), "floor division"),
-    "A5, python operator": (lambda n, d: fill(n, np.exp(np.arange(0, d, 2) * (-np.log(10000) // d))), "floor division"),
-    "A4, negative root": (lambda n, d: fill(n, (np.arange(0, d, 2) / d) ** (-1 / 10000)), "base and exponent swapped"),
-    "A5, of the position": (lambda n, d: fill_angles(np.arange(n)[:, None] // (1 / w(d))), "floor division"),
-    "A5, whole exponent": (lambda n, d: fill(n, 10000.0 ** -(np.arange(0, d, 2) // d)), "floor division"),
+    "A5, minus outside": (
+        lambda n, d: fill(n, np.exp(np.arange(d // 2) * -(np.log(10000) / d // 2))),
+        "floor division",
+    ),
+    "A5, minus outside, by the width": (
+        lambda n, d: fill(n, np.exp(np.arange(0, d, 2) * -(np.log(10000) // d))),
+        "floor division",
+    ),
+    "A5, python operator": (
+        lambda n, d: fill(n, np.exp(np.arange(0, d, 2) * (-np.log(10000) // d))),
+        "floor division",
+    ),
+    "A4, negative root": (
+        lambda n, d: fill(n, (np.arange(0, d, 2) / d) ** (-1 / 10000)),
+        "base and exponent swapped",
+    ),
+    "A5, of the position": (
+        lambda n, d: fill_angles(np.arange(n)[:, None] // (1 / w(d))),
+        "floor division",
+    ),
+    "A5, whole exponent": (
+        lambda n, d: fill(n, 10000.0 ** -(np.arange(0, d, 2) // d)),
+        "floor division",
+    ),
     "A11, float16": (in_type(torch.float16), "low-precision angles, float16"),
-    "A11, float16 kept as float32": (in_type(torch.float16, torch.float32), "low-precision angles, float16"),
+    "A11, float16 kept as float32": (
+        in_type(torch.float16, torch.float32),
+        "low-precision angles, float16",
+    ),
     "A11, bfloat16": (in_type(torch.bfloat16), "low-precision angles, bfloat16"),
-    "A11, bfloat16 kept as float32": (in_type(torch.bfloat16, torch.float32), "low-precision angles, bfloat16"),
+    "A11, bfloat16 kept as float32": (
+        in_type(torch.bfloat16, torch.float32),
+        "low-precision angles, bfloat16",
+    ),
     "A11, bfloat16 positions only": (
         lambda n, d: fill_angles(torch.arange(n).bfloat16().double().numpy()[:, None] * w(d)),
         "low-precision angles, bfloat16",
     ),
     "A11, bfloat16 frequencies only": (
-        lambda n, d: fill_angles(np.arange(n)[:, None] * torch.from_numpy(w(d)).bfloat16().double().numpy()),
+        lambda n, d: fill_angles(
+            np.arange(n)[:, None] * torch.from_numpy(w(d)).bfloat16().double().numpy()
+        ),
         "low-precision angles, bfloat16",
     ),
     "A11, numpy": (numpy_half, "low-precision angles, float16"),
-    "A12": (lambda n, d: fill(n, sinpe.inverse_frequencies(d, spacing="tensor2tensor")), "tensor2tensor spacing"),
-    "layout": (lambda n, d: sinpe.sinusoidal_encoding(n, d, layout="concatenated"), "concatenated layout"),
+    "A12": (
+        lambda n, d: fill(n, sinpe.inverse_frequencies(d, spacing="tensor2tensor")),
+        "tensor2tensor spacing",
+    ),
+    "layout": (
+        lambda n, d: sinpe.sinusoidal_encoding(n, d, layout="concatenated"),
+        "concatenated layout",
+    ),
     "tensor2tensor": (
-        lambda n, d: sinpe.sinusoidal_encoding(n, d, layout="concatenated", spacing="tensor2tensor", dtype=np.float32),
+        lambda n, d: sinpe.sinusoidal_encoding(
+            n, d, layout="concatenated", spacing="tensor2tensor", dtype=np.float32
+        ),
         "tensor2tensor spacing and concatenated layout",
     ),
     "A3, concatenated": (
-        lambda n, d: np.hstack([np.sin(np.arange(n)[:, None] * w(d) ** 2), np.cos(np.arange(n)[:, None] * w(d) ** 2)]),
+        lambda n, d: np.hstack(
+            [np.sin(np.arange(n)[:, None] * w(d) ** 2), np.cos(np.arange(n)[:, None] * w(d) ** 2)]
+        ),
         "doubled exponent and concatenated layout",
     ),
     "degrees": (lambda n, d: fill(n, np.radians(w(d))), "degrees"),
@@ -184,8 +253,14 @@ WRONG = {
     "transposed": (lambda n, d: sinpe.sinusoidal_encoding(n, d).T, "axes swapped"),
     "arguments": (lambda n, d: sinpe.sinusoidal_encoding(d, n), "arguments swapped"),
     "from 1": (lambda n, d: sinpe.sinusoidal_encoding(n + 1, d)[1:], "positions start at 1"),
-    "swapped": (lambda n, d: sinpe.sinusoidal_encoding(n, d).reshape(n, -1, 2)[..., ::-1].reshape(n, d), "sine and cosine swapped"),
-    "sines only": (lambda n, d: np.sin(np.arange(n)[:, None] * np.repeat(w(d), 2)), "sine in every column"),
+    "swapped": (
+        lambda n, d: sinpe.sinusoidal_encoding(n, d).reshape(n, -1, 2)[..., ::-1].reshape(n, d),
+        "sine and cosine swapped",
+    ),
+    "sines only": (
+        lambda n, d: np.sin(np.arange(n)[:, None] * np.repeat(w(d), 2)),
+        "sine in every column",
+    ),
     "growing": (lambda n, d: fill(n, 1 / w(d)), "exponent without minus"),
     "half": (lambda n, d: fill(n, w(d) ** 0.5), "halved exponent"),
     "reversed": (lambda n, d: fill(n, w(d)[::-1]), "slowest frequency first"),
@@ -204,14 +279,24 @@ def test_each_table_mistake_is_named(table, name):
 OTHER = {
     "another base": lambda n, d: sinpe.sinusoidal_encoding(n, d, base=1000),
     "nearly the base": lambda n, d: sinpe.sinusoidal_encoding(n, d, base=9990),
-    "very nearly the base": lambda n, d: sinpe.sinusoidal_encoding(n, d, base=10010, dtype=np.float32),
+    "very nearly the base": lambda n, d: sinpe.sinusoidal_encoding(
+        n, d, base=10010, dtype=np.float32
+    ),
     "linear frequencies": lambda n, d: fill(n, np.linspace(1, 1e-4, d // 2)),
     "d + 1": lambda n, d: fill(n, 10000.0 ** (-np.arange(0, d, 2) / (d + 1))),
     "scaled": lambda n, d: 2 * sinpe.sinusoidal_encoding(n, d),
-    "cosines of ones": lambda n, d: np.where(np.arange(d) % 2, 1.0, sinpe.sinusoidal_encoding(n, d)),
+    "cosines of ones": lambda n, d: np.where(
+        np.arange(d) % 2, 1.0, sinpe.sinusoidal_encoding(n, d)
+    ),
     "noise": lambda n, d: np.random.default_rng(0).normal(size=(n, d)),
-    "small noise": lambda n, d: sinpe.sinusoidal_encoding(n, d) + 0.01 * np.random.default_rng(0).normal(size=(n, d)),
-    "zeros in the second half": lambda n, d: sinpe.sinusoidal_encoding(n, d) * (np.arange(n) < n // 2)[:, None],
+    "small noise": (
+        lambda n, d: (
+            sinpe.sinusoidal_encoding(n, d) + 0.01 * np.random.default_rng(0).normal(size=(n, d))
+        )
+    ),
+    "zeros in the second half": (
+        lambda n, d: sinpe.sinusoidal_encoding(n, d) * (np.arange(n) < n // 2)[:, None]
+    ),
     "NaN": lambda n, d: np.full((n, d), np.nan),
     "extra axis": lambda n, d: sinpe.sinusoidal_encoding(n, d)[None],
     "a number": lambda n, d: 3.0,
@@ -295,19 +380,34 @@ TUTORIAL = TENSOR[:, None]  # (max_len, 1, d_model), made for (seq, batch, d_mod
         (lambda x: x + TUTORIAL[: x.size(0)], "position along the batch axis"),
         (lambda x: x + TENSOR[: x.shape[0], None], "position along the batch axis"),
         (lambda x: np.asarray(x) + TABLE[: len(x)][:, None, :], "position along the batch axis"),
-        (lambda x: x + TENSOR[: x.size(0)], "position along the batch axis"),  # raises but for batch 1 or batch == seq
-        (lambda x: torch.stack([row + TENSOR[b] for b, row in enumerate(x)]), "position along the batch axis"),
+        # raises but for batch 1 or batch == seq
+        (lambda x: x + TENSOR[: x.size(0)], "position along the batch axis"),
+        (
+            lambda x: torch.stack([row + TENSOR[b] for b, row in enumerate(x)]),
+            "position along the batch axis",
+        ),
         (lambda x: x + TENSOR[0], "one position for all tokens"),
         (lambda x: x + TENSOR[x.shape[1]], "one position for all tokens"),
-        (lambda x: (x.reshape(-1, 4) + TENSOR[: x.shape[0] * x.shape[1]]).reshape(x.shape), "positions run on"),
+        (
+            lambda x: (x.reshape(-1, 4) + TENSOR[: x.shape[0] * x.shape[1]]).reshape(x.shape),
+            "positions run on",
+        ),
         (lambda x: x + TENSOR[1 : x.shape[1] + 1], "positions start at 1"),
         (lambda x: x + TENSOR[: x.shape[1]].flip(0), "positions reversed"),
         (lambda x: TENSOR[: x.shape[1]].expand(x.shape), "x is lost"),
         (lambda x: x * TENSOR[: x.shape[1]], "multiplied"),
         (lambda x: 2 * x + TENSOR[: x.shape[1]], "scaled"),
         (lambda x: x + a3_torch(x.shape[1], 4), "doubled exponent"),
-        (lambda x: x + a2_a3_stepping_loop(x.shape[1], 4), "doubled exponent and separate cosine exponent"),
-        (lambda x: x + torch.as_tensor(sinpe.sinusoidal_encoding(x.shape[1], 4, layout="concatenated")), "concatenated layout"),
+        (
+            lambda x: x + a2_a3_stepping_loop(x.shape[1], 4),
+            "doubled exponent and separate cosine exponent",
+        ),
+        (
+            lambda x: (
+                x + torch.as_tensor(sinpe.sinusoidal_encoding(x.shape[1], 4, layout="concatenated"))
+            ),
+            "concatenated layout",
+        ),
     ],
 )
 def test_each_sum_mistake_is_named(add, name):
@@ -343,7 +443,9 @@ def fill_at(p, frequencies, dtype=None):
 
 def torch_angles(dtype, result=None):
     def encode(positions, d):
-        angle = torch.as_tensor(positions).to(dtype)[:, None] * torch.exp(torch.arange(0, d, 2).to(dtype) * (-math.log(10000.0) / d))
+        angle = torch.as_tensor(positions).to(dtype)[:, None] * torch.exp(
+            torch.arange(0, d, 2).to(dtype) * (-math.log(10000.0) / d)
+        )
         return torch.stack([angle.sin(), angle.cos()], -1).flatten(1).to(result or dtype)
 
     return encode
@@ -354,14 +456,19 @@ def torch_angles(dtype, result=None):
     [
         lambda p, d: fill_at(p, w(d)),
         lambda p, d: fill_at(p, w(d), np.float32),
-        lambda p, d: fill_at(p.astype(float), np.exp(-np.log(10000) * np.arange(0, d, 2) / d), np.float32),
+        lambda p, d: fill_at(
+            p.astype(float), np.exp(-np.log(10000) * np.arange(0, d, 2) / d), np.float32
+        ),
         lambda p, d: fill_at(p.astype(np.float32).astype(float), w(d), np.float16),
         torch_angles(torch.float64),
         torch_angles(torch.float64, torch.float32),
         torch_angles(torch.float64, torch.float16),
         torch_angles(torch.float64, torch.bfloat16),
         lambda p, d: sinpe.sinusoidal_encoding(p, d, dtype=np.float32),
-        lambda p, d: [[f(x * 10000 ** (-i / d)) for i in range(0, d, 2) for f in (math.sin, math.cos)] for x in map(int, p)],
+        lambda p, d: [
+            [f(x * 10000 ** (-i / d)) for i in range(0, d, 2) for f in (math.sin, math.cos)]
+            for x in map(int, p)
+        ],
     ],
 )
 def test_right_precision_passes(encode):
@@ -379,12 +486,27 @@ def test_right_precision_passes(encode):
         (torch_angles(torch.float16, torch.float32), "low-precision angles, float16"),
         (torch_angles(torch.bfloat16), "low-precision angles, bfloat16"),
         (torch_angles(torch.bfloat16, torch.float32), "low-precision angles, bfloat16"),
-        (lambda p, d: fill_at(p.astype(np.float32), w(d).astype(np.float32)), "low-precision angles, float32"),
-        (lambda p, d: fill_at(p.astype(np.float16), w(d).astype(np.float16)), "low-precision angles, float16"),
-        (lambda p, d: fill_at(p.astype(float), w(d).astype(np.float32).astype(float)), "low-precision angles, float32"),
-        (lambda p, d: fill_at(p.astype(np.float16).astype(np.float32), w(d)), "low-precision angles, float16"),
+        (
+            lambda p, d: fill_at(p.astype(np.float32), w(d).astype(np.float32)),
+            "low-precision angles, float32",
+        ),
+        (
+            lambda p, d: fill_at(p.astype(np.float16), w(d).astype(np.float16)),
+            "low-precision angles, float16",
+        ),
+        (
+            lambda p, d: fill_at(p.astype(float), w(d).astype(np.float32).astype(float)),
+            "low-precision angles, float32",
+        ),
+        (
+            lambda p, d: fill_at(p.astype(np.float16).astype(np.float32), w(d)),
+            "low-precision angles, float16",
+        ),
         (lambda p, d: fill_at(p.astype(float), w(d) ** 2), "doubled exponent"),
-        (lambda p, d: sinpe.sinusoidal_encoding(p, d, layout="concatenated"), "concatenated layout"),
+        (
+            lambda p, d: sinpe.sinusoidal_encoding(p, d, layout="concatenated"),
+            "concatenated layout",
+        ),
     ],
 )
 def test_each_precision_mistake_is_named(encode, name):
@@ -422,7 +544,9 @@ class Good(torch.nn.Module):
     def __init__(self, d_model, max_len=16):
         super().__init__()
         self.d_model = self.width(d_model)
-        self.keep(torch.from_numpy(sinpe.sinusoidal_encoding(max_len, d_model + d_model % 2)[:, :d_model]))
+        self.keep(
+            torch.from_numpy(sinpe.sinusoidal_encoding(max_len, d_model + d_model % 2)[:, :d_model])
+        )
 
     def width(self, d_model):
         if d_model % 2:
@@ -567,9 +691,17 @@ def test_the_lines_to_read_are_what_the_answers_say():
         "E": 1 / 10000 ** (np.arange(d_model // 2) / (d_model / 2)),
     }
     for letter, frequencies in lines.items():
-        np.testing.assert_allclose(frequencies, sinpe.inverse_frequencies(d_model, spacing=SPACINGS[letter]), rtol=1e-13)
-    np.testing.assert_allclose(10000 ** (-2 * np.arange(0, d_model, 2) / d_model), sinpe.inverse_frequencies(d_model) ** 2, rtol=1e-13)
-    np.testing.assert_allclose(np.exp(np.arange(d_model // 2) * (-np.log(10000) / d_model // 2))[1], np.exp(-1))
+        np.testing.assert_allclose(
+            frequencies, sinpe.inverse_frequencies(d_model, spacing=SPACINGS[letter]), rtol=1e-13
+        )
+    np.testing.assert_allclose(
+        10000 ** (-2 * np.arange(0, d_model, 2) / d_model),
+        sinpe.inverse_frequencies(d_model) ** 2,
+        rtol=1e-13,
+    )
+    np.testing.assert_allclose(
+        np.exp(np.arange(d_model // 2) * (-np.log(10000) / d_model // 2))[1], np.exp(-1)
+    )
 
 
 def test_a_forgotten_return_of_a_sum_is_said():

@@ -1,4 +1,6 @@
-"""The checks of chapter 02 accept the right answer, name each known mistake and are not fooled by an unknown one."""
+"""The checks of chapter 02 accept the right answer, name each known mistake and are not fooled by
+an unknown one.
+"""
 
 import numpy as np
 import pytest
@@ -42,25 +44,89 @@ MISTAKES = [
     ("check_column_exponent", "the 2 is missing", lambda c, d: (c // 2) / d),
     ("check_column_exponent", "tensor2tensor's grid", lambda c, d: (c // 2) / (d / 2 - 1)),
     ("check_column_exponent", "minus sign included", lambda c, d: -2 * (c // 2) / d),
-    ("check_frequency_ladder", "exponent doubled", lambda d, b: 1 / b ** (2 * np.arange(0, d, 2) / d)),
-    ("check_frequency_ladder", "an exponent of its own for the cosine", lambda d, b: b ** (-np.arange(d) / d)),
-    ("check_frequency_ladder", "every frequency twice", lambda d, b: b ** (-2 * (np.arange(d) // 2) / d)),
-    ("check_frequency_ladder", "base and exponent swapped", lambda d, b: (np.arange(0, d, 2) / d) ** (1 / b)),
-    ("check_frequency_ladder", "base and exponent swapped", lambda d, b: (np.arange(0, d, 2) / d) ** b),
-    ("check_frequency_ladder", "floor division", lambda d, b: np.exp(np.arange(d // 2) * (-np.log(b) / d // 2))),
-    ("check_frequency_ladder", "floor division", lambda d, b: np.exp(np.arange(0, d, 2) * (-np.log(b) / d // 2))),
-    ("check_frequency_ladder", "floor division", lambda d, b: np.exp(np.arange(d // 2) * -(np.log(b) / d // 2))),
-    ("check_frequency_ladder", "floor division", lambda d, b: np.exp(np.arange(0, d, 2) * -(np.log(b) // d))),
-    ("check_frequency_ladder", "floor division", lambda d, b: np.exp(np.arange(0, d, 2) * (-np.log(b) // d))),
-    ("check_frequency_ladder", "base and exponent swapped", lambda d, b: [(2 * i / d) ** -b for i in range(d // 2)]),
-    ("check_frequency_ladder", "base and exponent swapped", lambda d, b: [1 / (2 * i / d) ** (1 / b) for i in range(d // 2)]),
-    ("check_frequency_ladder", "base and exponent swapped", lambda d, b: np.array([np.inf, *overflowing(d / np.arange(2, d, 2), b)])),
+    (
+        "check_frequency_ladder",
+        "exponent doubled",
+        lambda d, b: 1 / b ** (2 * np.arange(0, d, 2) / d),
+    ),
+    (
+        "check_frequency_ladder",
+        "an exponent of its own for the cosine",
+        lambda d, b: b ** (-np.arange(d) / d),
+    ),
+    (
+        "check_frequency_ladder",
+        "every frequency twice",
+        lambda d, b: b ** (-2 * (np.arange(d) // 2) / d),
+    ),
+    (
+        "check_frequency_ladder",
+        "base and exponent swapped",
+        lambda d, b: (np.arange(0, d, 2) / d) ** (1 / b),
+    ),
+    (
+        "check_frequency_ladder",
+        "base and exponent swapped",
+        lambda d, b: (np.arange(0, d, 2) / d) ** b,
+    ),
+    (
+        "check_frequency_ladder",
+        "floor division",
+        lambda d, b: np.exp(np.arange(d // 2) * (-np.log(b) / d // 2)),
+    ),
+    (
+        "check_frequency_ladder",
+        "floor division",
+        lambda d, b: np.exp(np.arange(0, d, 2) * (-np.log(b) / d // 2)),
+    ),
+    (
+        "check_frequency_ladder",
+        "floor division",
+        lambda d, b: np.exp(np.arange(d // 2) * -(np.log(b) / d // 2)),
+    ),
+    (
+        "check_frequency_ladder",
+        "floor division",
+        lambda d, b: np.exp(np.arange(0, d, 2) * -(np.log(b) // d)),
+    ),
+    (
+        "check_frequency_ladder",
+        "floor division",
+        lambda d, b: np.exp(np.arange(0, d, 2) * (-np.log(b) // d)),
+    ),
+    (
+        "check_frequency_ladder",
+        "base and exponent swapped",
+        lambda d, b: [(2 * i / d) ** -b for i in range(d // 2)],
+    ),
+    (
+        "check_frequency_ladder",
+        "base and exponent swapped",
+        lambda d, b: [1 / (2 * i / d) ** (1 / b) for i in range(d // 2)],
+    ),
+    (
+        "check_frequency_ladder",
+        "base and exponent swapped",
+        lambda d, b: np.array([np.inf, *overflowing(d / np.arange(2, d, 2), b)]),
+    ),
     ("check_frequency_ladder", "the 2 is missing", lambda d, b: b ** (-np.arange(d // 2) / d)),
-    ("check_frequency_ladder", "tensor2tensor's grid", lambda d, b: b ** (-np.arange(d // 2) / (d // 2 - 1))),
-    ("check_frequency_ladder", "wavelengths instead of frequencies", lambda d, b: 2 * np.pi / ladder(d, b)),
+    (
+        "check_frequency_ladder",
+        "tensor2tensor's grid",
+        lambda d, b: b ** (-np.arange(d // 2) / (d // 2 - 1)),
+    ),
+    (
+        "check_frequency_ladder",
+        "wavelengths instead of frequencies",
+        lambda d, b: 2 * np.pi / ladder(d, b),
+    ),
     ("check_frequency_ladder", "sign of the exponent", lambda d, b: b ** (np.arange(0, d, 2) / d)),
     ("check_frequency_ladder", "slowest first", lambda d, b: ladder(d, b)[::-1]),
-    ("check_frequency_ladder", "pairs counted from 1", lambda d, b: b ** (-np.arange(2, d + 1, 2) / d)),
+    (
+        "check_frequency_ladder",
+        "pairs counted from 1",
+        lambda d, b: b ** (-np.arange(2, d + 1, 2) / d),
+    ),
     ("check_base_for", "2π·base taken as the longest wavelength", lambda w, d: w / 2 / np.pi),
     ("check_base_for", "2π forgotten", lambda w, d: w ** (d / (d - 2))),
     ("check_base_for", "exponent upside down", lambda w, d: (w / 2 / np.pi) ** ((d - 2) / d)),
@@ -68,19 +134,47 @@ MISTAKES = [
     ("check_frequencies_of", "complex eigenvalues", lambda a: np.linalg.eigvals(a)),
     ("check_frequencies_of", "both signs", lambda a: np.sort(np.linalg.eigvals(a).imag)),
     ("check_frequencies_of", "both signs", spectrum),
-    ("check_frequencies_of", "both signs", lambda a: np.concatenate([-positive(a), positive(a)[::-1]])),
+    (
+        "check_frequencies_of",
+        "both signs",
+        lambda a: np.concatenate([-positive(a), positive(a)[::-1]]),
+    ),
     ("check_frequencies_of", "every frequency twice", lambda a: np.repeat(positive(a), 2)),
     ("check_frequencies_of", "zeros kept", lambda a: np.append(positive(a), 1e-17)),
-    ("check_frequencies_of", "every frequency twice", lambda a: np.sort(np.abs(np.linalg.eigvals(a)))[::-1]),
+    (
+        "check_frequencies_of",
+        "every frequency twice",
+        lambda a: np.sort(np.abs(np.linalg.eigvals(a)))[::-1],
+    ),
     ("check_frequencies_of", "zeros kept", lambda a: np.sort(np.abs(np.linalg.eigvals(a)))[::-2]),
     ("check_frequencies_of", "squares of the frequencies", lambda a: positive(a) ** 2),
     ("check_frequencies_of", "smallest first", lambda a: np.sort(positive(a))),
-    ("check_smallest_distance", "offset 0 included", lambda w, n: distances(w, np.arange(n + 1)).min()),
-    ("check_smallest_distance", "squared distance", lambda w, n: (distances(w, np.arange(1, n + 1)) ** 2).min()),
-    ("check_smallest_distance", "the factor 2 is missing", lambda w, n: distances(w, np.arange(1, n + 1)).min() / 2**0.5),
-    ("check_smallest_distance", "last offset left out", lambda w, n: distances(w, np.arange(1, n)).min()),
+    (
+        "check_smallest_distance",
+        "offset 0 included",
+        lambda w, n: distances(w, np.arange(n + 1)).min(),
+    ),
+    (
+        "check_smallest_distance",
+        "squared distance",
+        lambda w, n: (distances(w, np.arange(1, n + 1)) ** 2).min(),
+    ),
+    (
+        "check_smallest_distance",
+        "the factor 2 is missing",
+        lambda w, n: distances(w, np.arange(1, n + 1)).min() / 2**0.5,
+    ),
+    (
+        "check_smallest_distance",
+        "last offset left out",
+        lambda w, n: distances(w, np.arange(1, n)).min(),
+    ),
     ("check_smallest_distance", "neighbours only", lambda w, n: distances(w, [1])[0]),
-    ("check_smallest_distance", "largest distance", lambda w, n: distances(w, np.arange(1, n + 1)).max()),
+    (
+        "check_smallest_distance",
+        "largest distance",
+        lambda w, n: distances(w, np.arange(1, n + 1)).max(),
+    ),
 ]
 
 
@@ -106,7 +200,16 @@ def test_untouched_stub_is_not_attempted(name):
 @pytest.mark.parametrize("name", RIGHT)
 @pytest.mark.parametrize(
     "garbage",
-    [lambda *a: np.nan, lambda *a: np.full(3, np.inf), lambda *a: "seven", lambda *a: np.zeros((2, 3, 4)), lambda *a: {}, lambda *a: [1, [2]], lambda: 1, 5],
+    [
+        lambda *a: np.nan,
+        lambda *a: np.full(3, np.inf),
+        lambda *a: "seven",
+        lambda *a: np.zeros((2, 3, 4)),
+        lambda *a: {},
+        lambda *a: [1, [2]],
+        lambda: 1,
+        5,
+    ],
     ids=["nan", "inf", "text", "shape", "dict", "ragged", "no arguments", "not a function"],
 )
 def test_garbage_is_refused_with_a_message(name, garbage):
@@ -118,7 +221,11 @@ def test_garbage_is_refused_with_a_message(name, garbage):
 
 
 @pytest.mark.parametrize("name", RIGHT)
-@pytest.mark.parametrize("change", [lambda v: v * 1.001, lambda v: v + 0.01, lambda v: -3 * v], ids=["scaled", "shifted", "negated"])
+@pytest.mark.parametrize(
+    "change",
+    [lambda v: v * 1.001, lambda v: v + 0.01, lambda v: -3 * v],
+    ids=["scaled", "shifted", "negated"],
+)
 def test_unlisted_wrong_answer_gets_no_name(name, change):
     verdict = getattr(exercises, name)(lambda *args: change(np.asarray(RIGHT[name](*args))))
     assert (verdict.status, verdict.mistake) == ("wrong", None), verdict
@@ -133,12 +240,17 @@ def test_exception_is_reported(name):
 
 
 def test_a_ladder_in_float32_is_right_too():
-    assert exercises.check_frequency_ladder(lambda d, b: np.exp(np.arange(0, d, 2, dtype=np.float32) * np.float32(-np.log(b) / d)))
+    assert exercises.check_frequency_ladder(
+        lambda d, b: np.exp(np.arange(0, d, 2, dtype=np.float32) * np.float32(-np.log(b) / d))
+    )
 
 
 @pytest.mark.parametrize("constant", [0, 1])
 def test_a_constant_ladder_gets_no_name(constant):
-    assert exercises.check_frequency_ladder(lambda d, b: np.full(d // 2, float(constant))).mistake is None
+    assert (
+        exercises.check_frequency_ladder(lambda d, b: np.full(d // 2, float(constant))).mistake
+        is None
+    )
 
 
 def test_right_ladder_is_the_package_one():

@@ -1,4 +1,6 @@
-"""The checks of chapter 07: a right answer passes, each mistake is called by its name, anything else gets a helpful message."""
+"""The checks of chapter 07: a right answer passes, each mistake is called by its name, anything
+else gets a helpful message.
+"""
 
 import math
 
@@ -60,34 +62,58 @@ RIGHT = [
     ("interval", interval),
     ("interval", by_scipy),
     ("interval", lambda a, b: np.round(by_scipy(a, b), 4)),
-    ("interval", lambda a, b: interval(a, b, t=lambda n: {5: 2.776, 3: 4.303, 10: 2.262}[n])),  # from a printed table
+    # from a printed table
+    ("interval", lambda a, b: interval(a, b, t=lambda n: {5: 2.776, 3: 4.303, 10: 2.262}[n])),
     ("holm", holm),
     ("holm", lambda p: np.array(holm(p))),
     ("holm", lambda p: tuple(map(int, holm(p)))),
     ("choose", choose),
-    ("choose", lambda s: sum(min(s.values(), key=lambda v: sum(v[0]))[1]) / len(next(iter(s.values()))[1])),
+    (
+        "choose",
+        lambda s: sum(min(s.values(), key=lambda v: sum(v[0]))[1]) / len(next(iter(s.values()))[1]),
+    ),
     ("verdict", verdict),
 ]
 MISTAKES = [
     ("interval", unpaired, "not paired"),
     ("interval", lambda a, b: interval(a, b, root=False), "spread of one run"),
     ("interval", lambda a, b: interval(a, b, t=lambda n: 1.96), "normal quantile"),
-    ("interval", lambda a, b: interval(a, b, t=lambda n: stats.t.ppf(0.975, n)), "degrees of freedom"),
+    (
+        "interval",
+        lambda a, b: interval(a, b, t=lambda n: stats.t.ppf(0.975, n)),
+        "degrees of freedom",
+    ),
     ("interval", lambda a, b: interval(a, b, ddof=0), "population formula"),
-    ("interval", lambda a, b: interval(a, b, t=lambda n: stats.t.ppf(0.95, n - 1)), "one-sided quantile"),
+    (
+        "interval",
+        lambda a, b: interval(a, b, t=lambda n: stats.t.ppf(0.95, n - 1)),
+        "one-sided quantile",
+    ),
     ("interval", lambda a, b: interval(a, b, sign=-1), "wrong sign"),
     ("holm", lambda p: np.array(p) <= 0.05, "no correction"),
     ("holm", lambda p: np.array(p) <= 0.05 / len(p), "Bonferroni"),
-    ("holm", lambda p: [x <= 0.05 / (len(p) - sorted(p).index(x)) for x in p], "went on after a failure"),
+    (
+        "holm",
+        lambda p: [x <= 0.05 / (len(p) - sorted(p).index(x)) for x in p],
+        "went on after a failure",
+    ),
     ("holm", lambda p: stats.false_discovery_control(p) <= 0.05, "Benjamini and Hochberg"),
     ("holm", lambda p: sorted(holm(p))[::-1], "order of the list lost"),
     ("choose", lambda s: min(np.mean(test) for _, test in s.values()), "chosen on test"),
     ("choose", lambda s: np.min([test for _, test in s.values()]), "best single run"),
     ("choose", lambda s: choose(s, by=min), "best seed on validation"),
     ("choose", lambda s: choose(s, read=0), "validation reported"),
-    ("verdict", lambda m, lo, hi, w: verdict(m, lo, hi, w, wide="equal"), "not significant taken for equal"),
+    (
+        "verdict",
+        lambda m, lo, hi, w: verdict(m, lo, hi, w, wide="equal"),
+        "not significant taken for equal",
+    ),
     ("verdict", lambda m, lo, hi, w: verdict(m, lo, hi, w, large=False), "margin ignored"),
-    ("verdict", lambda m, lo, hi, w: verdict(m, lo, hi, w, sure=False, wide="equal"), "interval ignored"),
+    (
+        "verdict",
+        lambda m, lo, hi, w: verdict(m, lo, hi, w, sure=False, wide="equal"),
+        "interval ignored",
+    ),
     ("verdict", lambda m, lo, hi, w: verdict(-m, -hi, -lo, w), "signs swapped"),
 ]
 WRONG = [

@@ -1,4 +1,6 @@
-"""The checks of chapter 04: a right answer passes, each mistake is called by its name, anything else gets a helpful message."""
+"""The checks of chapter 04: a right answer passes, each mistake is called by its name, anything
+else gets a helpful message.
+"""
 
 import numpy as np
 import pytest
@@ -34,8 +36,13 @@ def between(scores):
 def by_distance(scores):
     """The share when 3 back and 3 ahead are one group."""
     n = len(scores)
-    groups = [[scores[p, q] for p in range(n) for q in range(n) if abs(p - q) == distance] for distance in range(n)]
-    return sum(len(s) * (np.mean(s) - scores.mean()) ** 2 for s in groups) / scores.size / scores.var()
+    groups = [
+        [scores[p, q] for p in range(n) for q in range(n) if abs(p - q) == distance]
+        for distance in range(n)
+    ]
+    return (
+        sum(len(s) * (np.mean(s) - scores.mean()) ** 2 for s in groups) / scores.size / scores.var()
+    )
 
 
 def head(k, d, h, q_shift=-1, k_shift=0):
@@ -45,7 +52,8 @@ def head(k, d, h, q_shift=-1, k_shift=0):
 def one_key_head(k, d, h):
     """Every query looks at key 7: the query does not depend on the position."""
     w_q, w_k = np.zeros((h, d)), np.eye(d)[:h]
-    w_q[:, -1] = sinusoidal_encoding(np.array(7), d)[:h]  # the slowest cosine is close to 1 on short sequences
+    # the slowest cosine is close to 1 on short sequences
+    w_q[:, -1] = sinusoidal_encoding(np.array(7), d)[:h]
     return w_q, w_k
 
 
@@ -63,7 +71,12 @@ def halves_head(k, d, h):
 RIGHT = [
     ("worst offset", 11),
     ("worst offset", np.int64(11)),
-    ("similarity", lambda p, q, d: sinusoidal_encoding(np.array(p), d) @ sinusoidal_encoding(np.array(q), d) / (d / 2)),
+    (
+        "similarity",
+        lambda p, q, d: (
+            sinusoidal_encoding(np.array(p), d) @ sinusoidal_encoding(np.array(q), d) / (d / 2)
+        ),
+    ),
     ("similarity", lambda p, q, d: np.cos((p - q) * inverse_frequencies(d)).mean()),
     ("shift matrix", lambda k, d: blocks(angles(k, d))),
     ("share", lambda s: between(s) / s.var()),
@@ -82,9 +95,21 @@ MISTAKES = [
     ("similarity", lambda p, q, d: np.cos(angles(q, d)).mean(), "position instead of offset"),
     ("similarity", lambda p, q, d: np.cos(angles(p, d)).mean(), "position instead of offset"),
     ("similarity", lambda p, q, d: np.cos(angles(q + p, d)).mean(), "sign of the sines flipped"),
-    ("similarity", lambda p, q, d: (np.sin(angles(p, d)) * np.sin(angles(q, d))).sum() * 2 / d, "sines alone"),
-    ("similarity", lambda p, q, d: (np.cos(angles(p, d)) * np.cos(angles(q, d))).sum() * 2 / d, "cosines alone"),
-    ("similarity", lambda p, q, d: np.cos((q - p) * 10_000.0 ** (-4 * np.arange(d // 2) / d)).mean(), "doubled exponent"),
+    (
+        "similarity",
+        lambda p, q, d: (np.sin(angles(p, d)) * np.sin(angles(q, d))).sum() * 2 / d,
+        "sines alone",
+    ),
+    (
+        "similarity",
+        lambda p, q, d: (np.cos(angles(p, d)) * np.cos(angles(q, d))).sum() * 2 / d,
+        "cosines alone",
+    ),
+    (
+        "similarity",
+        lambda p, q, d: np.cos((q - p) * 10_000.0 ** (-4 * np.arange(d // 2) / d)).mean(),
+        "doubled exponent",
+    ),
     ("shift matrix", lambda k, d: blocks(angles(k, d)).T, "shifts backwards"),
     ("shift matrix", lambda k, d: blocks(-angles(k, d)), "shifts backwards"),
     ("shift matrix", lambda k, d: shift_matrix(k, d), "layout mixed"),
@@ -92,7 +117,11 @@ MISTAKES = [
     ("shift matrix", lambda k, d: blocks(angles(k, d), lower=1.0), "minus sign missing"),
     ("shift matrix", lambda k, d: blocks(angles(k, d), 0.0, 0.0), "sines alone"),
     ("shift matrix", lambda k, d: blocks(np.radians(angles(k, d))), "degrees"),
-    ("shift matrix", lambda k, d: blocks(k * 10_000.0 ** (-4 * np.arange(d // 2) / d)), "doubled exponent"),
+    (
+        "shift matrix",
+        lambda k, d: blocks(k * 10_000.0 ** (-4 * np.arange(d // 2) / d)),
+        "doubled exponent",
+    ),
     ("shift matrix", lambda k, d: blocks(angles(1, d)), "offset left out"),
     ("shift matrix", lambda k, d: blocks(np.full(d // 2, k)), "one frequency for all"),
     ("share", lambda s: s.mean(axis=1).var() / s.var(), "rows instead of diagonals"),
@@ -101,9 +130,17 @@ MISTAKES = [
     ("share", by_distance, "sign of the offset lost"),
     ("share", lambda s: np.var([x.mean() for x in diagonals(s)]) / s.var(), "offsets not weighted"),
     ("share", lambda s: np.sqrt(between(s)) / s.std(), "standard deviations"),
-    ("share", lambda s: sum(((x - x.mean()) ** 2).sum() for x in diagonals(s)) / s.size / s.var(), "within instead of between"),
+    (
+        "share",
+        lambda s: sum(((x - x.mean()) ** 2).sum() for x in diagonals(s)) / s.size / s.var(),
+        "within instead of between",
+    ),
     ("share", between, "not divided by the total"),
-    ("share", lambda s: sum(len(x) * x.mean() ** 2 for x in diagonals(s)) / (s**2).sum(), "mean not subtracted"),
+    (
+        "share",
+        lambda s: sum(len(x) * x.mean() ** 2 for x in diagonals(s)) / (s**2).sum(),
+        "mean not subtracted",
+    ),
     ("head", lambda k, d, h: head(k, d, h, q_shift=1), "looks ahead"),
     ("head", lambda k, d, h: head(k, d, h, q_shift=0), "looks at itself"),
     ("head", lambda k, d, h: head(k, d, h, q_shift=-1, k_shift=-1), "looks at itself"),
@@ -175,7 +212,11 @@ WRONG = [
     ("head", constant((np.eye(4), np.eye(4))), "shape"),
     ("head", lambda k, d, h: (np.full((h, d), np.nan),) * 2, "finite"),
     ("head", lambda k, d, h: (np.zeros((h, d)),) * 2, "alike"),
-    ("head", lambda k, d, h: tuple(np.random.default_rng(0).normal(size=(2, h, d))), "should score key"),
+    (
+        "head",
+        lambda k, d, h: tuple(np.random.default_rng(0).normal(size=(2, h, d))),
+        "should score key",
+    ),
     ("head", lambda k, d, h: head(k + 1, d, h), "should score key"),
     ("head", lambda k, d, h: head(1, d, h), "should score key"),
 ]
@@ -184,7 +225,9 @@ WRONG = [
 @pytest.mark.parametrize(("name", "answer", "words"), WRONG)
 def test_other_answers_are_wrong_but_not_called_a_known_mistake(name, answer, words):
     verdict = CHECKS[name](answer)
-    assert verdict.status == "wrong" and verdict.mistake is None and words in verdict.message, verdict
+    assert verdict.status == "wrong" and verdict.mistake is None and words in verdict.message, (
+        verdict
+    )
 
 
 @pytest.mark.parametrize("name", [name for name in CHECKS if name != "worst offset"])

@@ -1,4 +1,6 @@
-"""The checks of chapter 08: a right answer passes, each mistake is called by its name, anything else gets a helpful message."""
+"""The checks of chapter 08: a right answer passes, each mistake is called by its name, anything
+else gets a helpful message.
+"""
 
 import numpy as np
 import torch
@@ -44,7 +46,9 @@ def p_value(observed, null):
 
 
 def resized(table, n, *, ends):
-    return F.interpolate(torch.tensor(table).T[None], size=n, mode="linear", align_corners=ends)[0].T
+    return F.interpolate(torch.tensor(table).T[None], size=n, mode="linear", align_corners=ends)[
+        0
+    ].T
 
 
 def by_columns(table, n):
@@ -61,7 +65,12 @@ RIGHT = [
     ("ids", lambda real: (torch.tensor(real).long().cumsum(-1) - 1).clamp(min=0)),
     ("ids", lambda real: ids_by_loop(real).tolist()),
     ("counts", counts_by_loop),
-    ("counts", lambda lengths, n: len(lengths) - np.searchsorted(np.sort(lengths), np.arange(n), side="right")),
+    (
+        "counts",
+        lambda lengths, n: (
+            len(lengths) - np.searchsorted(np.sort(lengths), np.arange(n), side="right")
+        ),
+    ),
     ("p", p_value),
     ("p", lambda observed, null: sum(v >= observed for v in [*null, observed]) / (len(null) + 1)),
     ("stretch", by_columns),
@@ -77,38 +86,134 @@ MISTAKES = [
     ("ids", lambda real: np.cumsum(real, 1), "ids from 1"),
     ("ids", lambda real: (ids_by_loop(real) + 1) * real, "ids from 1"),
     ("ids", lambda real: np.tile(np.arange(real.shape[1]), (len(real), 1)), "padding counted"),
-    ("ids", lambda real: np.nonzero(np.ones_like(real))[1].reshape(real.shape) * real, "padding counted"),
+    (
+        "ids",
+        lambda real: np.nonzero(np.ones_like(real))[1].reshape(real.shape) * real,
+        "padding counted",
+    ),
     ("ids", lambda real: np.cumsum(real, 1) - 1, "ids of −1"),
     ("ids", lambda real: np.where(real, ids_by_loop(real), -1), "ids of −1"),
     ("ids", lambda real: np.maximum(np.cumsum(real, 0) - 1, 0), "summed along the batch"),
-    ("ids", lambda real: np.maximum(np.cumsum(real).reshape(real.shape) - 1, 0), "the whole batch in one sum"),
+    (
+        "ids",
+        lambda real: np.maximum(np.cumsum(real).reshape(real.shape) - 1, 0),
+        "the whole batch in one sum",
+    ),
     ("ids", lambda real: ids_by_loop(real[:, ::-1])[:, ::-1], "counted from the end"),
-    ("ids", lambda real: np.maximum(np.cumsum(1 - real.astype(int), 1) - 1, 0), "padding and text exchanged"),
-    ("counts", lambda lengths, n: [sum(x >= p for x in lengths) for p in range(n)], "off by one row"),
-    ("counts", lambda lengths, n: [sum(x > p + 1 for x in lengths) for p in range(n)], "off by one row"),
-    ("counts", lambda lengths, n: len(lengths) - np.array(counts_by_loop(lengths, n)), "the texts that miss the row"),
-    ("counts", lambda lengths, n: np.bincount(lengths - 1, minlength=n), "only the last row of each text"),
-    ("counts", lambda lengths, n: [list(lengths).count(p) for p in range(n)], "a histogram of lengths"),
-    ("counts", lambda lengths, n: np.array(counts_by_loop(lengths, n)) / len(lengths), "shares instead of counts"),
+    (
+        "ids",
+        lambda real: np.maximum(np.cumsum(1 - real.astype(int), 1) - 1, 0),
+        "padding and text exchanged",
+    ),
+    (
+        "counts",
+        lambda lengths, n: [sum(x >= p for x in lengths) for p in range(n)],
+        "off by one row",
+    ),
+    (
+        "counts",
+        lambda lengths, n: [sum(x > p + 1 for x in lengths) for p in range(n)],
+        "off by one row",
+    ),
+    (
+        "counts",
+        lambda lengths, n: len(lengths) - np.array(counts_by_loop(lengths, n)),
+        "the texts that miss the row",
+    ),
+    (
+        "counts",
+        lambda lengths, n: np.bincount(lengths - 1, minlength=n),
+        "only the last row of each text",
+    ),
+    (
+        "counts",
+        lambda lengths, n: [list(lengths).count(p) for p in range(n)],
+        "a histogram of lengths",
+    ),
+    (
+        "counts",
+        lambda lengths, n: np.array(counts_by_loop(lengths, n)) / len(lengths),
+        "shares instead of counts",
+    ),
     ("counts", lambda lengths, n: counts_by_loop(lengths, n)[::-1], "in reverse order"),
-    ("p", lambda observed, null: np.mean(np.asarray(null) >= observed), "the true order not counted"),
-    ("p", lambda observed, null: (1 + sum(v >= observed for v in null)) / len(null), "1 added on one side only"),
-    ("p", lambda observed, null: sum(v >= observed for v in null) / (1 + len(null)), "1 added on one side only"),
-    ("p", lambda observed, null: (1 + sum(v > observed for v in null)) / (1 + len(null)), "ties left out"),
-    ("p", lambda observed, null: (1 + sum(v <= observed for v in null)) / (1 + len(null)), "the wrong tail"),
-    ("p", lambda observed, null: (1 + sum(abs(v) >= abs(observed) for v in null)) / (1 + len(null)), "both tails"),
+    (
+        "p",
+        lambda observed, null: np.mean(np.asarray(null) >= observed),
+        "the true order not counted",
+    ),
+    (
+        "p",
+        lambda observed, null: (1 + sum(v >= observed for v in null)) / len(null),
+        "1 added on one side only",
+    ),
+    (
+        "p",
+        lambda observed, null: sum(v >= observed for v in null) / (1 + len(null)),
+        "1 added on one side only",
+    ),
+    (
+        "p",
+        lambda observed, null: (1 + sum(v > observed for v in null)) / (1 + len(null)),
+        "ties left out",
+    ),
+    (
+        "p",
+        lambda observed, null: (1 + sum(v <= observed for v in null)) / (1 + len(null)),
+        "the wrong tail",
+    ),
+    (
+        "p",
+        lambda observed, null: (1 + sum(abs(v) >= abs(observed) for v in null)) / (1 + len(null)),
+        "both tails",
+    ),
     ("p", lambda observed, null: 1 - p_value(observed, null), "1 − p"),
     ("p", lambda observed, null: sum(v >= observed for v in null), "count instead of share"),
-    ("p", lambda observed, null: p_value(observed, null) * (1 + len(null)), "count instead of share"),
+    (
+        "p",
+        lambda observed, null: p_value(observed, null) * (1 + len(null)),
+        "count instead of share",
+    ),
     ("stretch", lambda table, n: resized(table, n, ends=False), "middles instead of ends"),
-    ("stretch", lambda table, n: np.stack([np.interp(np.arange(n) * len(table) / n, np.arange(len(table)), c) for c in table.T], 1), "wrong end"),
-    ("stretch", lambda table, n: np.stack([np.interp(np.arange(n) * (len(table) - 1) / n, np.arange(len(table)), c) for c in table.T], 1), "wrong end"),
+    (
+        "stretch",
+        lambda table, n: np.stack(
+            [np.interp(np.arange(n) * len(table) / n, np.arange(len(table)), c) for c in table.T], 1
+        ),
+        "wrong end",
+    ),
+    (
+        "stretch",
+        lambda table, n: np.stack(
+            [
+                np.interp(np.arange(n) * (len(table) - 1) / n, np.arange(len(table)), c)
+                for c in table.T
+            ],
+            1,
+        ),
+        "wrong end",
+    ),
     ("stretch", lambda table, n: by_columns(table, n)[::-1], "wrong end"),
-    ("stretch", lambda table, n: table[np.linspace(0, len(table) - 1, n).round().astype(int)], "nearest row"),
-    ("stretch", lambda table, n: table[np.linspace(0, len(table) - 1, n).astype(int)], "nearest row"),
-    ("stretch", lambda table, n: np.array([table[i * len(table) // n] for i in range(n)]), "each row repeated"),
+    (
+        "stretch",
+        lambda table, n: table[np.linspace(0, len(table) - 1, n).round().astype(int)],
+        "nearest row",
+    ),
+    (
+        "stretch",
+        lambda table, n: table[np.linspace(0, len(table) - 1, n).astype(int)],
+        "nearest row",
+    ),
+    (
+        "stretch",
+        lambda table, n: np.array([table[i * len(table) // n] for i in range(n)]),
+        "each row repeated",
+    ),
     ("stretch", lambda table, n: np.concatenate([table, table])[:n], "tiled"),
-    ("stretch", lambda table, n: np.concatenate([table, np.repeat(table[-1:], n, 0)])[:n], "last row repeated"),
+    (
+        "stretch",
+        lambda table, n: np.concatenate([table, np.repeat(table[-1:], n, 0)])[:n],
+        "last row repeated",
+    ),
     ("stretch", lambda table, n: mixed_the_wrong_way(table, n), "weights exchanged"),
     ("stretch", lambda table, n: by_columns(table.T, n).T, "width stretched"),
 ]

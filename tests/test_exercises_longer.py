@@ -1,4 +1,6 @@
-"""The checks of chapter 13: a right answer passes, each mistake is called by its name, anything else gets a helpful message."""
+"""The checks of chapter 13: a right answer passes, each mistake is called by its name, anything
+else gets a helpful message.
+"""
 
 import math
 
@@ -28,7 +30,11 @@ def base_by_search(base, s, pair, d):
     low, high = math.log(base), math.log(base) + 100
     for _ in range(200):
         middle = (low + high) / 2
-        low, high = (middle, high) if math.exp(-2 * pair / d * middle) > base ** (-2 * pair / d) / s else (low, middle)
+        low, high = (
+            (middle, high)
+            if math.exp(-2 * pair / d * middle) > base ** (-2 * pair / d) / s
+            else (low, middle)
+        )
     return math.exp(low)
 
 
@@ -68,18 +74,43 @@ def whole(q, k, v, keys, values, trained):
     return attend(queries[0, 0, -1].numpy(), both[0, 0].numpy(), np.vstack([values, v]))
 
 
-def step(q, k, v, keys, values, trained, extension=None, at=None, length=None, own=True, scale=True, turned=None, values_too=False):
+def step(
+    q,
+    k,
+    v,
+    keys,
+    values,
+    trained,
+    extension=None,
+    at=None,
+    length=None,
+    own=True,
+    scale=True,
+    turned=None,
+    values_too=False,
+):
     t = len(keys)
-    extension, length, at = extension or DynamicNTK(1.0, trained), length or t + 1, t if at is None else at
+    extension, length, at = (
+        extension or DynamicNTK(1.0, trained),
+        length or t + 1,
+        t if at is None else at,
+    )
     keys = rotate(keys, np.arange(t), extension, length) if turned is None else turned
     new_q, new_k = (rotate(x[None], [at], extension, length)[0] for x in (q, k))
     if own:
         keys, values = np.vstack([keys, new_k]), np.vstack([values, v])
-    return attend(new_q, keys, rotate(values, np.arange(len(values)), extension, length) if values_too else values, scale)
+    return attend(
+        new_q,
+        keys,
+        rotate(values, np.arange(len(values)), extension, length) if values_too else values,
+        scale,
+    )
 
 
 def own_times(q, k, v, keys, values, trained):
-    stored = [rotate(keys[p : p + 1], [p], DynamicNTK(1.0, trained), p + 1)[0] for p in range(len(keys))]
+    stored = [
+        rotate(keys[p : p + 1], [p], DynamicNTK(1.0, trained), p + 1)[0] for p in range(len(keys))
+    ]
     return step(q, k, v, keys, values, trained, turned=np.array(stored))
 
 
@@ -112,8 +143,20 @@ RIGHT = [
 MISTAKES = [
     ("sharper", lambda s: math.sqrt(0.1 * math.log(s) + 1), "square root"),
     ("sharper", lambda s: 1 / (1 + math.log(s) / 10), "inverted and not squared"),
-    ("parts", lambda w, s, n, a, b: w / s + (w - w / s) * np.maximum((n * w / 2 / np.pi - a) / (b - a), 0), "not clipped above"),
-    ("parts", lambda w, s, n, a, b: w / s + (w - w / s) * np.minimum((n * w / 2 / np.pi - a) / (b - a), 1), "not clipped below"),
+    (
+        "parts",
+        lambda w, s, n, a, b: (
+            w / s + (w - w / s) * np.maximum((n * w / 2 / np.pi - a) / (b - a), 0)
+        ),
+        "not clipped above",
+    ),
+    (
+        "parts",
+        lambda w, s, n, a, b: (
+            w / s + (w - w / s) * np.minimum((n * w / 2 / np.pi - a) / (b - a), 1)
+        ),
+        "not clipped below",
+    ),
     ("step", lambda *case: step(*case, at=len(case[3]) + 1), "position counted from 1"),
     ("sharper", lambda s: 0.1 * math.log(s) + 1, "square forgotten"),
     ("sharper", lambda s: sharper(s) ** 2, "applied twice"),
@@ -129,26 +172,63 @@ MISTAKES = [
     ("base", lambda b, s, i, d: b / s ** (d / 2 / i), "base made smaller"),
     ("base", lambda b, s, i, d: b * s ** (d / (2 * (i + 1))), "counted from 1"),
     ("base", lambda b, s, i, d: base_by_search(b, s, i, d) / b, "the power alone"),
-    ("parts", lambda w, s, n, a, b: w / s * kept(w, n, a, b) + w * (1 - kept(w, n, a, b)), "ramp reversed"),
+    (
+        "parts",
+        lambda w, s, n, a, b: w / s * kept(w, n, a, b) + w * (1 - kept(w, n, a, b)),
+        "ramp reversed",
+    ),
     ("parts", lambda w, s, n, a, b: parts_loop(w, s, 2 * math.pi * n, a, b), "2π forgotten"),
     ("parts", lambda w, s, n, a, b: parts_loop(w, s, s * n, a, b), "new length used"),
-    ("parts", lambda w, s, n, a, b: w / s + (n * w / 2 / np.pi - a) / (b - a) * (w - w / s), "not clipped"),
-    ("parts", lambda w, s, n, a, b: 1 / (kept(w, n, a, b) / w + (1 - kept(w, n, a, b)) / (w / s)), "wavelengths mixed"),
-    ("parts", lambda w, s, n, a, b: [x if n * x >= 2 * math.pi * a else x / s for x in w], "no ramp"),
+    (
+        "parts",
+        lambda w, s, n, a, b: w / s + (n * w / 2 / np.pi - a) / (b - a) * (w - w / s),
+        "not clipped",
+    ),
+    (
+        "parts",
+        lambda w, s, n, a, b: 1 / (kept(w, n, a, b) / w + (1 - kept(w, n, a, b)) / (w / s)),
+        "wavelengths mixed",
+    ),
+    (
+        "parts",
+        lambda w, s, n, a, b: [x if n * x >= 2 * math.pi * a else x / s for x in w],
+        "no ramp",
+    ),
     ("parts", lambda w, s, n, a, b: w / s, "all divided"),
     ("parts", lambda w, s, n, a, b: parts_loop(w, 1 / s, n, a, b), "multiplied by s"),
-    ("parts", lambda w, s, n, a, b: YaRN(s, n, b, a)(w, w[1] ** (-len(w)), None)[0], "ramp over the pairs"),
+    (
+        "parts",
+        lambda w, s, n, a, b: YaRN(s, n, b, a)(w, w[1] ** (-len(w)), None)[0],
+        "ramp over the pairs",
+    ),
     ("step", lambda *a: step(*a, turned=a[3]), "keys not turned"),
     ("step", own_times, "keys as they were stored"),
     ("step", lambda *a: step(*a, extension=Scaled(lambda w, n: w)), "plain frequencies"),
     (
         "step",
-        lambda *a: step(*a, extension=Scaled(lambda w, n: inverse_frequencies(2 * len(w), 1e4 * (n / a[5]) ** (len(w) / (len(w) - 1))))),
+        lambda *a: step(
+            *a,
+            extension=Scaled(
+                lambda w, n: inverse_frequencies(
+                    2 * len(w), 1e4 * (n / a[5]) ** (len(w) / (len(w) - 1))
+                )
+            ),
+        ),
         "short texts stretched",
     ),
     ("step", lambda *a: step(*a, length=len(a[3])), "length without the new token"),
-    ("step", lambda *a: step(*a, extension=Scaled(lambda w, n: inverse_frequencies(2 * len(w), 1e4 * ratio(n, a[5])))), "base times the factor"),
-    ("step", lambda *a: step(*a, extension=Scaled(lambda w, n: w / ratio(n, a[5]))), "frequencies divided"),
+    (
+        "step",
+        lambda *a: step(
+            *a, extension=Scaled(lambda w, n: inverse_frequencies(2 * len(w), 1e4 * ratio(n, a[5])))
+        ),
+        "base times the factor",
+    ),
+    (
+        "step",
+        lambda *a: step(*a, extension=Scaled(lambda w, n: w / ratio(n, a[5]))),
+        "frequencies divided",
+    ),
     ("step", lambda *a: step(*a, at=0), "position restarts"),
     ("step", lambda *a: step(*a, own=False), "the new token left out"),
     ("step", lambda *a: step(*a, scale=False), "√head_dim forgotten"),
@@ -160,12 +240,18 @@ def test_every_mistake_that_a_check_knows_is_tried():
     named = {}
     for name, _, mistake in MISTAKES:
         named.setdefault(name, set()).add(mistake)
-    assert {name: len(found) for name, found in named.items()} == {"sharper": 9, "base": 7, "parts": 11, "step": 12}
+    assert {name: len(found) for name, found in named.items()} == {
+        "sharper": 9,
+        "base": 7,
+        "parts": 11,
+        "step": 12,
+    }
 
 
 def test_the_last_pair_gives_ntk_aware_scaling():
     def by_package(base, s, pair, d):
-        fitting = NTKAware(s ** ((d - 2) / (2 * pair)))  # the factor at the last pair that makes this one s
+        # the factor at the last pair that makes this one s
+        fitting = NTKAware(s ** ((d - 2) / (2 * pair)))
         return fitting(inverse_frequencies(d, base), base, None)[0][1] ** (-d / 2)
 
     assert exercises.check_base_for_pair(by_package)

@@ -1,10 +1,18 @@
-"""The checks of chapter 01: a right answer passes, each mistake is called by its name, everything else gets a sentence that helps."""
+"""The checks of chapter 01: a right answer passes, each mistake is called by its name, everything
+else gets a sentence that helps.
+"""
 
 import numpy as np
 import pytest
 import torch
 
-from sinpe.exercises import check_causal_attention, check_counting_head, check_gap, check_symmetries, check_twin
+from sinpe.exercises import (
+    check_causal_attention,
+    check_counting_head,
+    check_gap,
+    check_symmetries,
+    check_twin,
+)
 from sinpe.exercises.order import SYMMETRIES, first_of
 
 RNG = np.random.default_rng(0)
@@ -40,7 +48,12 @@ def counting_head(size):
     return np.zeros((size, 1)), np.zeros((size, 1)), np.eye(size)[:, :1]
 
 
-FUNCTION_CHECKS = {check_gap: gap, check_causal_attention: causal_attention, check_twin: twin, check_counting_head: counting_head}
+FUNCTION_CHECKS = {
+    check_gap: gap,
+    check_causal_attention: causal_attention,
+    check_twin: twin,
+    check_counting_head: counting_head,
+}
 
 
 @pytest.mark.parametrize("check, right", FUNCTION_CHECKS.items())
@@ -67,12 +80,28 @@ def test_an_exception_is_reported(check):
         raise KeyError("the reader's own bug")
 
     verdict = check(attempt)
-    assert not verdict and verdict.status == "error" and "KeyError" in verdict.message and "the reader's own bug" in verdict.message
+    assert (
+        not verdict
+        and verdict.status == "error"
+        and "KeyError" in verdict.message
+        and "the reader's own bug" in verdict.message
+    )
 
 
 @pytest.mark.parametrize("check", FUNCTION_CHECKS)
 @pytest.mark.parametrize(
-    "garbage", [float("nan"), np.nan * np.ones((5, 3)), np.zeros((2, 2, 2)), "a string", 17, [], {"a": 1}, object()], ids=lambda garbage: type(garbage).__name__
+    "garbage",
+    [
+        float("nan"),
+        np.nan * np.ones((5, 3)),
+        np.zeros((2, 2, 2)),
+        "a string",
+        17,
+        [],
+        {"a": 1},
+        object(),
+    ],
+    ids=lambda garbage: type(garbage).__name__,
 )
 def test_garbage_is_refused_with_a_sentence(check, garbage):
     verdict = check(lambda *arguments: garbage)
@@ -93,7 +122,12 @@ def test_symmetries_right():
 
 
 def test_symmetries_untouched():
-    for answers in (None, ..., dict.fromkeys(SYMMETRIES, ...), {**SYMMETRIES, "self-attention": None}):
+    for answers in (
+        None,
+        ...,
+        dict.fromkeys(SYMMETRIES, ...),
+        {**SYMMETRIES, "self-attention": None},
+    ):
         assert check_symmetries(answers).status == "not attempted"
 
 
@@ -116,7 +150,17 @@ def test_symmetries_mistakes(change, mistake):
         assert "5 of 6" in verdict.message and next(iter(change)) in verdict.message
 
 
-@pytest.mark.parametrize("answers", [17, "invariant", {}, {"self-attention": "equivariant"}, {**SYMMETRIES, "extra": "neither"}, ["neither"] * 6])
+@pytest.mark.parametrize(
+    "answers",
+    [
+        17,
+        "invariant",
+        {},
+        {"self-attention": "equivariant"},
+        {**SYMMETRIES, "extra": "neither"},
+        ["neither"] * 6,
+    ],
+)
 def test_symmetries_wrong_form(answers):
     verdict = check_symmetries(answers)
     assert not verdict and verdict.mistake is None and "dictionary" in verdict.message
@@ -152,7 +196,9 @@ def test_symmetries_hold():
         out, shuffled = layer(x), layer(x[order])
         invariant = np.allclose(out, shuffled)
         equivariant = out.ndim == 2 and np.allclose(out[order], shuffled)
-        assert SYMMETRIES[name] == ("invariant" if invariant else "equivariant" if equivariant else "neither")
+        assert SYMMETRIES[name] == (
+            "invariant" if invariant else "equivariant" if equivariant else "neither"
+        )
 
 
 # --- gap ---
@@ -161,17 +207,37 @@ def test_symmetries_hold():
 @pytest.mark.parametrize(
     "attempt, mistake",
     [
-        (lambda f, x, order: np.abs(f(x[:, order]) - f(x)[:, order]).max(), "columns permuted instead of rows"),
-        (lambda f, x, order: np.abs(f(x @ np.eye(len(x))[order].T) - f(x) @ np.eye(len(x))[order].T).max(), "columns permuted instead of rows"),
-        (lambda f, x, order: np.abs(f(np.eye(len(x))[order] @ x) - np.eye(len(x))[order].T @ f(x)).max(), "P and its transpose mixed up"),
-        (lambda f, x, order: np.abs(f(x[order]) - f(x)).max(), "invariance tested instead of equivariance"),
+        (
+            lambda f, x, order: np.abs(f(x[:, order]) - f(x)[:, order]).max(),
+            "columns permuted instead of rows",
+        ),
+        (
+            lambda f, x, order: np.abs(
+                f(x @ np.eye(len(x))[order].T) - f(x) @ np.eye(len(x))[order].T
+            ).max(),
+            "columns permuted instead of rows",
+        ),
+        (
+            lambda f, x, order: np.abs(
+                f(np.eye(len(x))[order] @ x) - np.eye(len(x))[order].T @ f(x)
+            ).max(),
+            "P and its transpose mixed up",
+        ),
+        (
+            lambda f, x, order: np.abs(f(x[order]) - f(x)).max(),
+            "invariance tested instead of equivariance",
+        ),
         (lambda f, x, order: np.abs(f(x) - f(x)[order]).max(), "input not permuted"),
         (lambda f, x, order: (f(x[order]) - f(x)[order]).max(), "absolute value missing"),
     ],
 )
 def test_gap_mistakes(attempt, mistake):
     verdict = check_gap(attempt)
-    assert not verdict and verdict.mistake == mistake and str(verdict).startswith(f"Not yet ({mistake}): ")
+    assert (
+        not verdict
+        and verdict.mistake == mistake
+        and str(verdict).startswith(f"Not yet ({mistake}): ")
+    )
 
 
 @pytest.mark.parametrize(
@@ -190,13 +256,19 @@ def test_gap_other_wrong_answers(attempt):
 
 
 def test_gap_both_inverse():
-    """Using the inverse order on both sides measures the same property, but of another order: not the value asked for."""
+    """Using the inverse order on both sides measures the same property, but of another order: not
+    the value asked for.
+    """
     verdict = check_gap(lambda f, x, order: gap(f, x, np.argsort(order)))
     assert verdict.status == "wrong"
 
 
 def test_gap_by_matrix():
-    assert check_gap(lambda f, x, order: np.abs(f(np.eye(len(x))[order] @ x) - np.eye(len(x))[order] @ f(x)).max())
+    assert check_gap(
+        lambda f, x, order: np.abs(
+            f(np.eye(len(x))[order] @ x) - np.eye(len(x))[order] @ f(x)
+        ).max()
+    )
 
 
 # --- causal attention ---
@@ -213,14 +285,26 @@ def masked(q, k, v, mask, *, scores=None, axis=-1):
     [
         (lambda q, k, v: masked(q, k, v, lower(q @ k.T), axis=0), "softmax over the wrong axis"),
         (lambda q, k, v: masked(q, k, v, lower(q @ k.T), scores=q @ k.T), "1/√d forgotten"),
-        (lambda q, k, v: masked(q, k, v, lower(q @ k.T), scores=q @ k.T / q.shape[1]), "divided by d instead of √d"),
-        (lambda q, k, v: masked(q, k, v, lower(q @ k.T), scores=q @ k.T / np.sqrt(len(q))), "divided by √n"),
+        (
+            lambda q, k, v: masked(q, k, v, lower(q @ k.T), scores=q @ k.T / q.shape[1]),
+            "divided by d instead of √d",
+        ),
+        (
+            lambda q, k, v: masked(q, k, v, lower(q @ k.T), scores=q @ k.T / np.sqrt(len(q))),
+            "divided by √n",
+        ),
         (lambda q, k, v: masked(q, k, v, lower(q @ k.T).T), "mask on the wrong triangle"),
         (lambda q, k, v: masked(q, k, v, lower(q @ k.T, -1)), "own token hidden"),
         (lambda q, k, v: np.nan_to_num(masked(q, k, v, lower(q @ k.T, -1))), "own token hidden"),
         (lambda q, k, v: softmax(scores_of(q, k)) @ v, "no mask"),
-        (lambda q, k, v: softmax(scores_of(q, k) * lower(q @ k.T)) @ v, "future scores set to 0 instead of −∞"),
-        (lambda q, k, v: (softmax(scores_of(q, k)) * lower(q @ k.T)) @ v, "masked after the softmax"),
+        (
+            lambda q, k, v: softmax(scores_of(q, k) * lower(q @ k.T)) @ v,
+            "future scores set to 0 instead of −∞",
+        ),
+        (
+            lambda q, k, v: (softmax(scores_of(q, k)) * lower(q @ k.T)) @ v,
+            "masked after the softmax",
+        ),
         (lambda q, k, v: causal_attention(k, q, v), "queries and keys swapped"),
     ],
 )
@@ -231,7 +315,9 @@ def test_causal_attention_mistakes(attempt, mistake):
 
 def test_causal_attention_large_negative_mask():
     """−1e9 in place of −∞ is common and right to rounding."""
-    assert check_causal_attention(lambda q, k, v: softmax(np.where(lower(q @ k.T), scores_of(q, k), -1e9)) @ v)
+    assert check_causal_attention(
+        lambda q, k, v: softmax(np.where(lower(q @ k.T), scores_of(q, k), -1e9)) @ v
+    )
 
 
 def test_causal_attention_in_torch():
@@ -244,7 +330,11 @@ def test_causal_attention_in_torch():
 
 def test_causal_attention_by_loop():
     def attempt(q, k, v):
-        rows = [softmax(np.array([q[t] @ k[s] for s in range(t + 1)]) / np.sqrt(q.shape[1])) @ v[: t + 1] for t in range(len(q))]
+        rows = [
+            softmax(np.array([q[t] @ k[s] for s in range(t + 1)]) / np.sqrt(q.shape[1]))
+            @ v[: t + 1]
+            for t in range(len(q))
+        ]
         return np.array(rows)
 
     assert check_causal_attention(attempt)
@@ -310,7 +400,10 @@ def test_first_of():
 @pytest.mark.parametrize(
     "head, mistake",
     [
-        (lambda n: (np.zeros((n, 1)), np.zeros((n, 1)), 1 - np.eye(n)[:, :1]), "every token marked but the first"),
+        (
+            lambda n: (np.zeros((n, 1)), np.zeros((n, 1)), 1 - np.eye(n)[:, :1]),
+            "every token marked but the first",
+        ),
         (lambda n: (np.eye(n), np.eye(n), np.eye(n)[:, :1]), "attention not uniform"),
         (lambda n: (np.zeros((n, 1)), np.zeros((n, 1)), np.ones((n, 1))), "all values equal"),
         (lambda n: (np.zeros((n, 1)), np.zeros((n, 1)), np.zeros((n, 1))), "all values equal"),
@@ -326,7 +419,8 @@ def test_counting_head_mistakes(head, mistake):
 def test_counting_head_other_right_answers():
     ones, value = np.ones, counting_head(5)[2]
     assert check_counting_head(lambda n: (np.zeros((n, 3)), ones((n, 3)), np.eye(n)[:, :1]))
-    assert check_counting_head(lambda n: (ones((n, 2)), ones((n, 2)), np.eye(n)[:, :1]))  # equal scores, though not zero
+    # equal scores, though not zero
+    assert check_counting_head(lambda n: (ones((n, 2)), ones((n, 2)), np.eye(n)[:, :1]))
     assert value.shape == (5, 1)
 
 
@@ -346,7 +440,12 @@ def test_counting_head_shapes(head):
 
 
 def test_counting_head_not_finite():
-    assert "finite" in check_counting_head(lambda n: (np.full((n, 1), np.inf), np.zeros((n, 1)), np.eye(n)[:, :1])).message
+    assert (
+        "finite"
+        in check_counting_head(
+            lambda n: (np.full((n, 1), np.inf), np.zeros((n, 1)), np.eye(n)[:, :1])
+        ).message
+    )
 
 
 def test_counting_head_partly_attempted():

@@ -1,4 +1,6 @@
-"""The checks of chapter 09: a right answer passes, each mistake is called by its name, anything else gets a helpful message."""
+"""The checks of chapter 09: a right answer passes, each mistake is called by its name, anything
+else gets a helpful message.
+"""
 
 import math
 
@@ -31,7 +33,9 @@ def gather_shift(x):
 def padded_shift(x, pad="front", keep=slice(1, None)):
     q, k = x.shape
     zero = np.zeros((q, 1))
-    return np.hstack([zero, x] if pad == "front" else [x, zero]).reshape(k + 1, q)[keep].reshape(q, k)
+    return (
+        np.hstack([zero, x] if pad == "front" else [x, zero]).reshape(k + 1, q)[keep].reshape(q, k)
+    )
 
 
 def roll(x, by):
@@ -49,7 +53,9 @@ def bucket(r, bidirectional, *, halve=True, cap=True, offset=True, whole=math.fl
     if exact and distance < B // 2:
         return start + distance
     if exact:
-        b = B // 2 + whole(math.log(distance / (B // 2)) / math.log(128 / (B // 2)) * (B // 2) + 1e-12)
+        b = B // 2 + whole(
+            math.log(distance / (B // 2)) / math.log(128 / (B // 2)) * (B // 2) + 1e-12
+        )
     else:
         b = whole(math.log(max(distance, 1)) / math.log(128) * B + 1e-12)
     return start + (min(b, B - 1) if cap else b)
@@ -105,7 +111,13 @@ MISTAKES = [
     ("terms", lambda *a: terms(*a, sign=-1), "sign of the distance reversed"),
     ("terms", lambda q, k, r, u, v: terms(q, k, r, v, u), "u and v swapped"),
     ("terms", lambda *a: terms(*a, scale=False), "1/√head_dim forgotten"),
-    ("terms", lambda q, k, r, u, v: terms(q, k, r, u, v, content=0.0, scale=False) + q @ k.T / math.sqrt(len(u)), "only the content term scaled"),
+    (
+        "terms",
+        lambda q, k, r, u, v: (
+            terms(q, k, r, u, v, content=0.0, scale=False) + q @ k.T / math.sqrt(len(u))
+        ),
+        "only the content term scaled",
+    ),
     ("terms", lambda q, k, r, u, v: terms(q, k, r, np.zeros_like(u), v), "u left out"),
     ("terms", lambda q, k, r, u, v: terms(q, k, r, u, np.zeros_like(v)), "v left out"),
     ("terms", lambda *a: terms(*a, content=0.0), "content term left out"),
@@ -136,4 +148,6 @@ class TestChecks(ExerciseChecks):
 
 
 def test_what_stands_ahead_of_the_query_is_not_judged():
-    assert exercises.check_relative_shift(lambda x: np.where(np.tri(*x.shape, x.shape[1] - x.shape[0]), gather_shift(x), np.nan))
+    assert exercises.check_relative_shift(
+        lambda x: np.where(np.tri(*x.shape, x.shape[1] - x.shape[0]), gather_shift(x), np.nan)
+    )

@@ -1,4 +1,6 @@
-"""The checks of chapter 10: a right answer passes, each mistake is called by its name, anything else gets a helpful message."""
+"""The checks of chapter 10: a right answer passes, each mistake is called by its name, anything
+else gets a helpful message.
+"""
 
 import numpy as np
 import torch
@@ -23,7 +25,9 @@ def turn(x, position, rotary_dim, layout="interleaved", **options):
     """The package's own rotation of one vector."""
     method = Rotary(len(x), layout=layout, rotary_dim=rotary_dim, **options)
     q = torch.from_numpy(np.array(x, float))[None, None, None]
-    return method.rotate(q, q, torch.tensor([position]), torch.tensor([position]))[0][0, 0, 0].numpy()
+    return method.rotate(q, q, torch.tensor([position]), torch.tensor([position]))[0][
+        0, 0, 0
+    ].numpy()
 
 
 def literal(x, position, rotary_dim):
@@ -44,7 +48,10 @@ def by_head_dim(x, position, rotary_dim):
 def mirror(x, position, rotary_dim):
     angle, out = position * frequencies(rotary_dim), np.array(x, float)
     a, b = x[:rotary_dim:2], x[1:rotary_dim:2]
-    out[:rotary_dim:2], out[1:rotary_dim:2] = a * np.cos(angle) + b * np.sin(angle), a * np.sin(angle) - b * np.cos(angle)
+    out[:rotary_dim:2], out[1:rotary_dim:2] = (
+        a * np.cos(angle) + b * np.sin(angle),
+        a * np.sin(angle) - b * np.cos(angle),
+    )
     return out
 
 
@@ -67,7 +74,21 @@ def all_turned(rows):
     return np.array([turn(row, p, len(row)) for p, row in enumerate(rows)])
 
 
-def step(q, k, v, keys, values, at=0, again=False, values_too=False, turn_q=True, turn_k=True, sign=1, layout="interleaved", scale=True):
+def step(
+    q,
+    k,
+    v,
+    keys,
+    values,
+    at=0,
+    again=False,
+    values_too=False,
+    turn_q=True,
+    turn_k=True,
+    sign=1,
+    layout="interleaved",
+    scale=True,
+):
     t, d = len(keys) + at, len(q)
     keys = all_turned(keys) if again else keys
     k = turn(k, sign * t, d, layout) if turn_k else k
@@ -84,18 +105,36 @@ RIGHT = [
     ("key", lambda q, n: turn(q, n, len(q))),
     ("key", lambda q, n: 7 * turn(q, n, len(q))),
     ("key", lambda q, n: turn(q, n, len(q)).tolist()),
-    ("key", lambda q, n: turn(np.r_[q[:4], np.zeros(len(q) - 4)], n, len(q))),  # two pairs are enough
+    # two pairs are enough
+    ("key", lambda q, n: turn(np.r_[q[:4], np.zeros(len(q) - 4)], n, len(q))),
     ("rows", llama_permute),
-    ("rows", lambda w, h: np.concatenate([part[np.r_[0 : len(part) : 2, 1 : len(part) : 2]] for part in np.split(w, h)])),
+    (
+        "rows",
+        lambda w, h: np.concatenate(
+            [part[np.r_[0 : len(part) : 2, 1 : len(part) : 2]] for part in np.split(w, h)]
+        ),
+    ),
     ("step", step),
 ]
 MISTAKES = [
     ("turns", lambda n, d, b: int((1 / frequencies(d, b) <= n).sum()), "2π forgotten"),
-    ("turns", lambda n, d, b: 2 * int((2 * np.pi / frequencies(d, b) <= n).sum()), "columns instead of pairs"),
+    (
+        "turns",
+        lambda n, d, b: 2 * int((2 * np.pi / frequencies(d, b) <= n).sum()),
+        "columns instead of pairs",
+    ),
     ("turns", lambda n, d, b: int((np.pi / frequencies(d, b) <= n).sum()), "half a turn counted"),
-    ("turns", lambda n, d, b: int((2 * np.pi / frequencies(d, b) > n).sum()), "the other pairs counted"),
+    (
+        "turns",
+        lambda n, d, b: int((2 * np.pi / frequencies(d, b) > n).sum()),
+        "the other pairs counted",
+    ),
     ("turns", lambda n, d, b: int((2 * np.pi / frequencies(d) <= n).sum()), "base left at 10000"),
-    ("turns", lambda n, d, b: int((2 * np.pi / frequencies(d, b * b) <= n).sum()), "exponent doubled"),
+    (
+        "turns",
+        lambda n, d, b: int((2 * np.pi / frequencies(d, b * b) <= n).sum()),
+        "exponent doubled",
+    ),
     ("rotation", lambda x, p, r: turn(x, -p, r), "wrong sign"),
     ("rotation", lambda x, p, r: turn(x, p, r, "half"), "layouts mixed"),
     ("rotation", lambda x, p, r: turn(turn(x, p, r), p, r), "rotated twice"),
@@ -117,12 +156,20 @@ MISTAKES = [
     ("step", lambda *a: step(*a, at=-len(a[3])), "position restarts"),
     ("step", lambda *a: step(*a, at=1), "position off by one"),
     ("step", lambda *a: step(*a, values_too=True), "values rotated"),
-    ("step", lambda q, k, v, ks, vs: step(q, k, turn(v, len(ks), len(v)), ks, vs), "values rotated"),
+    (
+        "step",
+        lambda q, k, v, ks, vs: step(q, k, turn(v, len(ks), len(v)), ks, vs),
+        "values rotated",
+    ),
     ("step", lambda *a: step(*a, turn_q=False), "query not rotated"),
     ("step", lambda *a: step(*a, turn_k=False), "key not rotated"),
     ("step", lambda *a: step(*a, sign=-1), "wrong sign"),
     ("step", lambda *a: step(*a, layout="half"), "layouts mixed"),
-    ("step", lambda q, k, v, ks, vs: attend(turn(q, len(ks), len(q)), ks, vs), "the new token left out"),
+    (
+        "step",
+        lambda q, k, v, ks, vs: attend(turn(q, len(ks), len(q)), ks, vs),
+        "the new token left out",
+    ),
     ("step", lambda *a: step(*a, scale=False), "√head_dim forgotten"),
 ]
 
@@ -143,7 +190,8 @@ WRONG = [
     ("key", lambda q, n: turn(q, n + 1, len(q)), "largest score"),
     ("key", lambda q, n: -q, "largest score"),
     ("key", lambda q, n: turn(q, 5, len(q)), "largest score"),  # right for one of the cases only
-    ("key", lambda q, n: turn(q, n if n == 5 else -n, len(q)), "largest score"),  # wrong sign in some cases only
+    # wrong sign in some cases only
+    ("key", lambda q, n: turn(q, n if n == 5 else -n, len(q)), "largest score"),
     ("rows", constant(np.zeros((2, 2))), "shape"),
     ("rows", lambda w, h: w[::-1], "expected"),
     ("rows", lambda w, h: np.full_like(w, np.nan), "expected"),

@@ -1,4 +1,6 @@
-"""The checks of chapter 06: a right answer passes, each mistake is called by its name, anything else gets a helpful message."""
+"""The checks of chapter 06: a right answer passes, each mistake is called by its name, anything
+else gets a helpful message.
+"""
 
 import math
 
@@ -19,7 +21,9 @@ CHECKS = {
 CODE = float(np.sqrt((sinusoidal_encoding(100, 64) ** 2).mean()))  # the RMS of a code, measured
 
 
-def xavier(V, d, spread=lambda bound: bound / math.sqrt(3), fan=lambda V, d: V + d, factor=math.sqrt):
+def xavier(
+    V, d, spread=lambda bound: bound / math.sqrt(3), fan=lambda V, d: V + d, factor=math.sqrt
+):
     return factor(d) * spread(math.sqrt(6 / fan(V, d))) / CODE
 
 
@@ -45,7 +49,11 @@ MISTAKES = [
     ("roots", lambda d, n: (math.sqrt(d), math.sqrt(d / n)), "scores multiplied"),
     ("roots", lambda d, n: (1 / math.sqrt(d), math.sqrt(d / n)), "directions exchanged"),
     ("roots", lambda d, n: (d, n / d), "roots forgotten"),
-    ("roots", lambda d, n: (math.sqrt(d), 1 / math.sqrt(n)), "number of heads for the head's width"),
+    (
+        "roots",
+        lambda d, n: (math.sqrt(d), 1 / math.sqrt(n)),
+        "number of heads for the head's width",
+    ),
     ("ratio", lambda s, c: CODE / s / c, "inverted"),
     ("ratio", lambda s, c: s * c, "RMS of a code taken as 1"),
     ("ratio", lambda s, c: s * c / 0.5, "mean square for RMS"),
@@ -55,9 +63,17 @@ MISTAKES = [
     ("ratio", lambda s, c: 2 * (s * c) ** 2, "squared"),
     ("ratio", lambda s, c: c**2 * s / CODE, "factor squared"),
     ("ratio", lambda s, c: math.sqrt(c) * s / CODE, "root of the factor"),
-    ("xavier", lambda V, d: xavier(V, d, spread=lambda bound: bound), "bound taken for the standard deviation"),
+    (
+        "xavier",
+        lambda V, d: xavier(V, d, spread=lambda bound: bound),
+        "bound taken for the standard deviation",
+    ),
     ("xavier", lambda V, d: xavier(V, d, spread=lambda bound: bound / 3), "bound divided by 3"),
-    ("xavier", lambda V, d: xavier(V, d, spread=lambda bound: bound / math.sqrt(12)), "bound divided by √12"),
+    (
+        "xavier",
+        lambda V, d: xavier(V, d, spread=lambda bound: bound / math.sqrt(12)),
+        "bound divided by √12",
+    ),
     ("xavier", lambda V, d: xavier(V, d, fan=lambda V, d: 2 * V), "fan of the vocabulary only"),
     ("xavier", lambda V, d: xavier(V, d, fan=lambda V, d: 2 * d), "fan of the width only"),
     ("xavier", lambda V, d: xavier(V, d, fan=lambda V, d: 2 * (V + d)), "a factor √2 missing"),
@@ -65,11 +81,19 @@ MISTAKES = [
     ("xavier", lambda V, d: xavier(V, d, factor=lambda d: d), "d for √d"),
     ("xavier", lambda V, d: xavier(V, d, factor=lambda d: 1 / math.sqrt(d)), "divided by √d"),
     ("xavier", lambda V, d: math.sqrt(2 * d / (V + d)), "a factor √2 missing"),
-    ("xavier", lambda V, d: xavier(V, d, spread=lambda bound: bound**2 / 3), "variance for standard deviation"),
+    (
+        "xavier",
+        lambda V, d: xavier(V, d, spread=lambda bound: bound**2 / 3),
+        "variance for standard deviation",
+    ),
     ("xavier", lambda V, d: 1 / xavier(V, d), "inverted"),
     ("loss", lambda V, d, s: math.log(V) + d * s**2, "half forgotten"),
     ("loss", lambda V, d, s: math.log(V) + d * s / 2, "standard deviation not squared"),
-    ("loss", lambda V, d, s: math.log(V) + math.sqrt(d) * s / 2, "size of a logit for its variance"),
+    (
+        "loss",
+        lambda V, d, s: math.log(V) + math.sqrt(d) * s / 2,
+        "size of a logit for its variance",
+    ),
     ("loss", lambda V, d, s: math.log(V) + math.sqrt(d) * s**2 / 2, "√d for d"),
     ("loss", lambda V, d, s: math.log(V) + s**2 / 2, "d forgotten"),
     ("loss", lambda V, d, s: math.log(V), "uniform guess only"),
@@ -81,7 +105,11 @@ MISTAKES = [
     ("repair", lambda s, d: (1.0, 1 / math.sqrt(d)), "T5's factor whatever the standard deviation"),
     ("repair", lambda s, d: (CODE / s, 1 / s / math.sqrt(d)), "ratio 1 instead of RMS 1"),
     ("repair", lambda s, d: (1 / s, 1 / s), "the same factor twice"),
-    ("repair", lambda s, d: (1 / s / math.sqrt(d), 1 / s / math.sqrt(d)), "input divided by √d too"),
+    (
+        "repair",
+        lambda s, d: (1 / s / math.sqrt(d), 1 / s / math.sqrt(d)),
+        "input divided by √d too",
+    ),
     ("repair", lambda s, d: (1 / s, 1 / s / d), "d for √d"),
     ("repair", lambda s, d: (s, s * math.sqrt(d)), "inverted"),
     ("repair", lambda s, d: (1 / s, s), "input's factor undone in the logits"),
@@ -115,4 +143,6 @@ def test_the_repair_brings_real_tables_to_the_authors_start(std, d_model):
     h = torch.nn.functional.layer_norm(torch.randn(50, d_model, generator=generator), (d_model,))
     with torch.no_grad():
         inputs, logits = embedding(torch.arange(1000)[None]), logit_scale * embedding.logits(h)
-    assert abs(inputs.pow(2).mean().sqrt() - 1) < 0.02 and abs(logits.pow(2).mean().sqrt() - 1) < 0.02
+    assert (
+        abs(inputs.pow(2).mean().sqrt() - 1) < 0.02 and abs(logits.pow(2).mean().sqrt() - 1) < 0.02
+    )

@@ -1,4 +1,6 @@
-"""The same study on a Dask cluster: a real scheduler and two real workers on this machine, one of which is killed in the middle."""
+"""The same study on a Dask cluster: a real scheduler and two real workers on this machine, one of
+which is killed in the middle.
+"""
 
 import json
 import re
@@ -15,17 +17,32 @@ from test_experiments_runner import SLOW, count, recorded, results, started, wai
 from sinpe.experiments import load_records, records, run_study, runner
 from sinpe.training import train
 
-pytestmark = pytest.mark.skipif(find_spec("distributed") is None, reason="the cluster tests need distributed: pip install 'sinpe[cluster]'")
+pytestmark = pytest.mark.skipif(
+    find_spec("distributed") is None,
+    reason="the cluster tests need distributed: pip install 'sinpe[cluster]'",
+)
 
 
 @pytest.fixture
 def cluster(tmp_path):
-    """A scheduler and two workers of one thread: (address, scheduler process, [worker processes])."""
+    """A scheduler and two workers of one thread: (address, scheduler process, [worker
+    processes]).
+    """
     file, processes = tmp_path / "scheduler.json", []
 
     def start(kind, *arguments):
-        command = [sys.executable, "-m", f"distributed.cli.dask_{kind}", "--no-dashboard", *arguments]
-        processes.append(subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+        command = [
+            sys.executable,
+            "-m",
+            f"distributed.cli.dask_{kind}",
+            "--no-dashboard",
+            *arguments,
+        ]
+        processes.append(
+            subprocess.Popen(
+                command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            )
+        )
         return processes[-1]
 
     def address():
@@ -34,17 +51,28 @@ def cluster(tmp_path):
         except (OSError, ValueError):
             return None
 
-    scheduler = start("scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(file))
+    scheduler = start(
+        "scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(file)
+    )
     try:
         wait_for(address)
-        yield address(), scheduler, [start("worker", address(), "--nthreads", "1", "--no-nanny", "--host", "127.0.0.1") for _ in range(2)]
+        yield (
+            address(),
+            scheduler,
+            [
+                start("worker", address(), "--nthreads", "1", "--no-nanny", "--host", "127.0.0.1")
+                for _ in range(2)
+            ],
+        )
     finally:
         for process in processes:
             process.kill()
             process.wait()
 
 
-def test_a_killed_worker_an_interrupt_and_a_dead_scheduler_lose_nothing_but_unfinished_runs(cluster, tmp_path, monkeypatch):
+def test_a_killed_worker_an_interrupt_and_a_dead_scheduler_lose_nothing_but_unfinished_runs(
+    cluster, tmp_path, monkeypatch
+):
     address, scheduler, workers = cluster
     folder = tmp_path / "records"
     with started(folder, "--scheduler", address) as process:
@@ -87,8 +115,13 @@ def test_a_scheduler_that_does_not_answer_is_said_in_words(tmp_path, monkeypatch
         run_study(SLOW, tmp_path, scheduler="nonsense://x")
 
 
-@pytest.mark.parametrize("address", ["", " ", "nonsense", "tcp://", "tcp://127.0.0.1", "127.0.0.1:x", "tcp://127.0.0.1:8786/path"])
-def test_an_address_that_is_none_is_refused_at_once_and_does_not_mean_this_machine(address, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    "address",
+    ["", " ", "nonsense", "tcp://", "tcp://127.0.0.1", "127.0.0.1:x", "tcp://127.0.0.1:8786/path"],
+)
+def test_an_address_that_is_none_is_refused_at_once_and_does_not_mean_this_machine(
+    address, tmp_path, monkeypatch
+):
     """A client that is begun on one ends after 20 seconds, with a traceback."""
     monkeypatch.setattr("distributed.Client", lambda *_, **__: pytest.fail("a client was begun"))
     monkeypatch.setattr(runner, "_processes", lambda *_: pytest.fail("it runs here"))
@@ -99,5 +132,8 @@ def test_an_address_that_is_none_is_refused_at_once_and_does_not_mean_this_machi
 
 @pytest.mark.parametrize("bad", [5, True, b"tcp://127.0.0.1:1", ["tcp://127.0.0.1:1"]])
 def test_a_scheduler_that_is_no_text_is_refused(bad, tmp_path):
-    with pytest.raises(ValueError, match=f"scheduler must be an address, tcp://10.0.0.1:8786 say, got {re.escape(repr(bad))}"):
+    with pytest.raises(
+        ValueError,
+        match=f"scheduler must be an address, tcp://10.0.0.1:8786 say, got {re.escape(repr(bad))}",
+    ):
         run_study(SLOW, tmp_path, scheduler=bad)

@@ -1,4 +1,6 @@
-"""What is measured after training, against literal versions: token by token, place by place, pair by pair."""
+"""What is measured after training, against literal versions: token by token, place by place, pair
+by pair.
+"""
 
 import math
 from dataclasses import replace
@@ -47,7 +49,9 @@ def test_blocks_and_windows_token_by_token(rope):
         by_place = [[] for _ in places(n)]
         for target, loss in enumerate(blocks):
             by_place[(target % n).bit_length()].append(loss)
-        assert found[f"position_{n}"] == pytest.approx([sum(losses) / len(losses) for losses in by_place], abs=2e-5)
+        assert found[f"position_{n}"] == pytest.approx(
+            [sum(losses) / len(losses) for losses in by_place], abs=2e-5
+        )
 
 
 def test_by_place_adds_up_to_the_blocks(rope):
@@ -55,8 +59,16 @@ def test_by_place_adds_up_to_the_blocks(rope):
     for n in LENGTHS:
         starts = places(n)
         sizes = [end - start for start, end in zip(starts, [*starts[1:], n], strict=True)]
-        assert sum(s * v for s, v in zip(sizes, found[f"position_{n}"], strict=True)) / n == pytest.approx(found[f"blocks_{n}"], abs=2e-5)
-    assert [places(n) for n in (1, 2, 4, 6, 8)] == [[0], [0, 1], [0, 1, 2], [0, 1, 2, 4], [0, 1, 2, 4]]
+        assert sum(
+            s * v for s, v in zip(sizes, found[f"position_{n}"], strict=True)
+        ) / n == pytest.approx(found[f"blocks_{n}"], abs=2e-5)
+    assert [places(n) for n in (1, 2, 4, 6, 8)] == [
+        [0],
+        [0, 1],
+        [0, 1, 2],
+        [0, 1, 2, 4],
+        [0, 1, 2, 4],
+    ]
 
 
 def test_windows_are_read_in_passes_of_any_size(rope, monkeypatch):
@@ -70,51 +82,96 @@ def test_windows_are_read_in_passes_of_any_size(rope, monkeypatch):
 
 def test_a_learned_table_has_no_number_beyond_its_rows():
     found = measures.lengths(Run(decoder(position="learned")))
-    assert {name for name in found if name.split("_")[0] in ("blocks", "windows", "position")} == {"blocks_4", "windows_4", "position_4"}
+    assert {name for name in found if name.split("_")[0] in ("blocks", "windows", "position")} == {
+        "blocks_4",
+        "windows_4",
+        "position_4",
+    }
     found = measures.multiples(Run(decoder("previous", "learned")))
     assert "accuracy_1" in found and "accuracy_2" not in found
-    longer = measures.multiples(Run(decoder("previous", "learned", position_options=(("max_len", 8),))))
+    longer = measures.multiples(
+        Run(decoder("previous", "learned", position_options=(("max_len", 8),)))
+    )
     assert "accuracy_2" in longer and "accuracy_3" not in longer
 
 
-@pytest.mark.parametrize("extension", ["position-interpolation", "ntk-aware", "dynamic-ntk", "yarn"])
-def test_an_extension_is_the_same_weights_under_another_rotation_with_factor_read_over_trained(rope, extension):
+@pytest.mark.parametrize(
+    "extension", ["position-interpolation", "ntk-aware", "dynamic-ntk", "yarn"]
+)
+def test_an_extension_is_the_same_weights_under_another_rotation_with_factor_read_over_trained(
+    rope, extension
+):
     run, plain = rope
     found = measures.lengths(run, extension)
-    assert {name: found[name] for name in found if name.endswith("_4")} == {name: plain[name] for name in plain if name.endswith("_4")}
-    assert {name: found[name] for name in found if "test" in name} == {name: plain[name] for name in plain if "test" in name}
-    options = {"factor": 16.0, **({"original_max_len": 4} if extension in ("dynamic-ntk", "yarn") else {})}
+    assert {name: found[name] for name in found if name.endswith("_4")} == {
+        name: plain[name] for name in plain if name.endswith("_4")
+    }
+    assert {name: found[name] for name in found if "test" in name} == {
+        name: plain[name] for name in plain if "test" in name
+    }
+    options = {
+        "factor": 16.0,
+        **({"original_max_len": 4} if extension in ("dynamic-ntk", "yarn") else {}),
+    }
     other = Run(replace(run.config, position=extension, position_options=tuple(options.items())))
     other.model.load_state_dict(run.model.state_dict())
     ids = run.task.corpus.split("test")[: 16 * 64 + 1]
-    assert found["blocks_64"] == pytest.approx(token_losses(other.model, ids, 64, 64).double().mean().item(), abs=1e-5)
+    assert found["blocks_64"] == pytest.approx(
+        token_losses(other.model, ids, 64, 64).double().mean().item(), abs=1e-5
+    )
     assert found["windows_64"] != plain["windows_64"]
 
 
 def test_the_papers_dynamic_rule_is_ntk_aware_where_whole_blocks_are_read():
     q, positions = torch.randn(1, 2, 64, 8), torch.arange(64)
-    dynamic = build_position(decoder(position="dynamic-ntk", position_options=(("factor", 1.0), ("original_max_len", 4)))).rotate
-    aware = build_position(decoder(position="ntk-aware", position_options=(("factor", 16.0),))).rotate
+    dynamic = build_position(
+        decoder(position="dynamic-ntk", position_options=(("factor", 1.0), ("original_max_len", 4)))
+    ).rotate
+    aware = build_position(
+        decoder(position="ntk-aware", position_options=(("factor", 16.0),))
+    ).rotate
     q = q[..., :4]
-    assert torch.allclose(dynamic(q, q, positions, positions)[0], aware(q, q, positions, positions)[0], atol=1e-6)
+    assert torch.allclose(
+        dynamic(q, q, positions, positions)[0], aware(q, q, positions, positions)[0], atol=1e-6
+    )
 
 
 def test_tuning_trains_on_from_the_same_weights_at_four_times_the_length(monkeypatch):
     run = Run(decoder(steps=30, learning_rate=1e-2)).fit()
     before, tuned = {name: w.clone() for name, w in run.model.state_dict().items()}, []
     fit = Run.fit
-    monkeypatch.setattr(Run, "fit", lambda self: tuned.append((self, {n: w.clone() for n, w in self.model.state_dict().items()})) or fit(self))
-    plain, control, yarn = measures.lengths(run), measures.lengths(run, tune=5), measures.lengths(run, "yarn", tune=5)
+    monkeypatch.setattr(
+        Run,
+        "fit",
+        lambda self: (
+            tuned.append((self, {n: w.clone() for n, w in self.model.state_dict().items()}))
+            or fit(self)
+        ),
+    )
+    plain, control, yarn = (
+        measures.lengths(run),
+        measures.lengths(run, tune=5),
+        measures.lengths(run, "yarn", tune=5),
+    )
     assert all(torch.equal(w, before[name]) for name, w in run.model.state_dict().items())
     assert [other.config.position for other, _ in tuned] == ["rope", "yarn"]
     for other, start in tuned:
-        assert (other.config.length, other.config.batch_size, other.config.steps, other.config.learning_rate) == (16, 1, 5, 2e-3)
-        assert start.keys() == before.keys() and all(torch.equal(start[name], before[name]) for name in start)
+        assert (
+            other.config.length,
+            other.config.batch_size,
+            other.config.steps,
+            other.config.learning_rate,
+        ) == (16, 1, 5, 2e-3)
+        assert start.keys() == before.keys() and all(
+            torch.equal(start[name], before[name]) for name in start
+        )
         assert not torch.equal(other.model.embedding.table.weight, before["embedding.table.weight"])
     assert tuned[1][0].model.layers[0].attention.position.extension == EXTENSIONS["yarn"](4.0, 4)
     ids = run.task.corpus.split("test")[: 16 * 64 + 1]
     for found, (other, _) in ((control, tuned[0]), (yarn, tuned[1])):
-        assert found["blocks_64"] == pytest.approx(token_losses(other.model, ids, 64, 64).double().mean().item(), abs=1e-5)
+        assert found["blocks_64"] == pytest.approx(
+            token_losses(other.model, ids, 64, 64).double().mean().item(), abs=1e-5
+        )
         assert found["test_loss"] == plain["test_loss"]
 
 
@@ -126,7 +183,10 @@ def test_tasks_are_asked_at_one_to_four_times_the_length(monkeypatch):
         tokens, targets = run.task.held_out("test", 4 * factor, 40)
         with torch.no_grad():
             hits = [
-                int(run.model(row[None])[0, i].argmax() == target) for row, t in zip(tokens, targets, strict=True) for i, target in enumerate(t) if target >= 0
+                int(run.model(row[None])[0, i].argmax() == target)
+                for row, t in zip(tokens, targets, strict=True)
+                for i, target in enumerate(t)
+                if target >= 0
             ]
         assert found[f"accuracy_{factor}"] == pytest.approx(sum(hits) / len(hits), abs=1e-5)
     assert found["accuracy_1"] > found["accuracy_4"]
@@ -135,14 +195,27 @@ def test_tasks_are_asked_at_one_to_four_times_the_length(monkeypatch):
 
 def test_cost_covers_every_method_and_counts_what_can_be_counted():
     found = measures.cost(Run(decoder("which_more", "none", length=32, steps=1)), repeats=1)
-    for name in ("parameters", "training_seconds", "inference_seconds", "training_mb", "inference_mb"):
+    for name in (
+        "parameters",
+        "training_seconds",
+        "inference_seconds",
+        "training_mb",
+        "inference_mb",
+    ):
         assert list(found[name]) == list(METHODS)
         assert all(value > 0 for value in found[name].values())
-    extra = {method: number - found["parameters"]["none"] for method, number in found["parameters"].items()}
+    extra = {
+        method: number - found["parameters"]["none"]
+        for method, number in found["parameters"].items()
+    }
     d, heads, head = 8, 2, 4
     assert extra == {
-        **dict.fromkeys(METHODS, 0), "learned": 32 * d, "shaw": heads * (2 * 16 + 1) * head, "transformer-xl": 2 * d + d * d, "t5": heads * 32,
-    }  # fmt: skip
+        **dict.fromkeys(METHODS, 0),
+        "learned": 32 * d,
+        "shaw": heads * (2 * 16 + 1) * head,
+        "transformer-xl": 2 * d + d * d,
+        "t5": heads * 32,
+    }
     assert all(found["training_mb"][method] > found["inference_mb"][method] for method in METHODS)
     for method in ("shaw", "transformer-xl", "t5", "alibi"):  # a score for every pair
         assert found["training_mb"][method] > found["training_mb"]["none"]
@@ -156,7 +229,11 @@ def test_memory_is_counted_as_tensors_come_and_go(capfd):
         c = torch.zeros(1000, 250)
         return b, c
 
-    assert machine.peak_of_tensors(work) == machine.peak_of_tensors(work) == pytest.approx(3.0, abs=0.01)
+    assert (
+        machine.peak_of_tensors(work)
+        == machine.peak_of_tensors(work)
+        == pytest.approx(3.0, abs=0.01)
+    )
     assert capfd.readouterr().err == ""
 
 
@@ -173,29 +250,73 @@ def test_the_default_measures_what_it_always_did():
     validation, test = run.validation(), run.test()
     metrics = train(config)["metrics"]
     assert metrics == {
-        "validation_loss": validation["loss"], "validation_accuracy": validation["accuracy"], "test_loss": test["loss"], "test_accuracy": test["accuracy"],
-    }  # fmt: skip
+        "validation_loss": validation["loss"],
+        "validation_accuracy": validation["accuracy"],
+        "test_loss": test["loss"],
+        "test_accuracy": test["accuracy"],
+    }
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"measure_options": (("extension", "longer"),)}, "extension must be one of .* got 'longer' and 'rope'"),
-        ({"measure_options": (("extension", "yarn"),), "position": "sinusoidal"}, "extension must be .* got 'yarn' and 'sinusoidal'"),
-        ({"measure_options": (("extension", ["yarn"]),)}, r"extension must be one of .* got \['yarn'\]"),
-        ({"measure_options": (("extension", "llama3"),)}, "extension must be one of .* got 'llama3'"),  # it asks for more than a factor and a length
         (
-            {"measure_options": (("extension", "yarn"),), "position": "yarn", "position_options": (("factor", 4.0), ("original_max_len", 4))},
+            {"measure_options": (("extension", "longer"),)},
+            "extension must be one of .* got 'longer' and 'rope'",
+        ),
+        (
+            {"measure_options": (("extension", "yarn"),), "position": "sinusoidal"},
+            "extension must be .* got 'yarn' and 'sinusoidal'",
+        ),
+        (
+            {"measure_options": (("extension", ["yarn"]),)},
+            r"extension must be one of .* got \['yarn'\]",
+        ),
+        # it asks for more than a factor and a length
+        (
+            {"measure_options": (("extension", "llama3"),)},
+            "extension must be one of .* got 'llama3'",
+        ),
+        (
+            {
+                "measure_options": (("extension", "yarn"),),
+                "position": "yarn",
+                "position_options": (("factor", 4.0), ("original_max_len", 4)),
+            },
             "got 'yarn' and 'yarn'",
         ),
-        ({"measure_options": (("extension", "yarn"),), "position_options": (("base", 50.0),)}, "position_options must be empty .* 'yarn'"),
-        ({"measure_options": (("tune", 3),), "position": "learned"}, "tune reads 16 positions, and the learned table of 'learned' has fewer rows"),
-        ({"measure_options": (("tune", 3),), "batch_size": 6}, "batch_size must be a multiple of 4 .* got 6"),
-        *(({"measure_options": (("tune", bad),)}, f"tune must be a non-negative integer, got {bad!r}") for bad in (-1, 2.5, "5", True, None)),
+        (
+            {"measure_options": (("extension", "yarn"),), "position_options": (("base", 50.0),)},
+            "position_options must be empty .* 'yarn'",
+        ),
+        (
+            {"measure_options": (("tune", 3),), "position": "learned"},
+            "tune reads 16 positions, and the learned table of 'learned' has fewer rows",
+        ),
+        (
+            {"measure_options": (("tune", 3),), "batch_size": 6},
+            "batch_size must be a multiple of 4 .* got 6",
+        ),
+        *(
+            (
+                {"measure_options": (("tune", bad),)},
+                f"tune must be a non-negative integer, got {bad!r}",
+            )
+            for bad in (-1, 2.5, "5", True, None)
+        ),
         *(({"length": bad}, f"length must be even .* got {bad}") for bad in (1, 3, 5)),
         ({"measure": ["lengths"]}, r"measure must be one of .* got \['lengths'\]"),
-        *(({"measure": "cost", "measure_options": (("repeats", bad),)}, f"repeats must be a positive integer, got {bad!r}") for bad in (0, "2")),
-        ({"measure": "cost", "position_options": (("base", 50.0),)}, "position_options must be empty for measure 'cost'"),
+        *(
+            (
+                {"measure": "cost", "measure_options": (("repeats", bad),)},
+                f"repeats must be a positive integer, got {bad!r}",
+            )
+            for bad in (0, "2")
+        ),
+        (
+            {"measure": "cost", "position_options": (("base", 50.0),)},
+            "position_options must be empty for measure 'cost'",
+        ),
     ],
 )
 def test_a_reading_that_cannot_be_made_is_refused_before_training(changes, message):
@@ -204,23 +325,33 @@ def test_a_reading_that_cannot_be_made_is_refused_before_training(changes, messa
 
 
 @pytest.mark.parametrize(("measure", "lengths"), [("lengths", 256), ("multiples", 4)])
-def test_a_text_that_is_shorter_than_what_is_read_of_it_is_refused_before_training(measure, lengths, monkeypatch):
+def test_a_text_that_is_shorter_than_what_is_read_of_it_is_refused_before_training(
+    measure, lengths, monkeypatch
+):
     """Each length would read another part of it."""
     there = len(build_task("next_character").corpus.split("test"))
     most = (there - 1) // lengths
     length = 2 * (most // 2 + 1)
     config = decoder(measure=measure, length=length, batch_size=1, steps=1)
     monkeypatch.setattr(Run, "fit", lambda self, *_: pytest.fail("it was trained"))
-    message = f"length must be at most {most} for measure {measure!r}, which reads .* of {there} test tokens, got {length}"
+    message = (
+        f"length must be at most {most} for measure {measure!r}, which reads .* of {there} test"
+        f" tokens, got {length}"
+    )
     with pytest.raises(ValueError, match=message):
         train(config)
     with pytest.raises(ValueError, match=message):
         measures.MEASURES[measure](Run(config))
 
 
-@pytest.mark.parametrize(("task", "measure", "last"), [("next_character", "lengths", "windows_4"), ("previous", "multiples", "accuracy_1")])
+@pytest.mark.parametrize(
+    ("task", "measure", "last"),
+    [("next_character", "lengths", "windows_4"), ("previous", "multiples", "accuracy_1")],
+)
 def test_a_learned_table_that_is_made_louder_still_ends_at_its_last_row(task, measure, last):
-    metrics = train(decoder(task, "learned", measure=measure, position_options=(("amplitude", 0.5),)))["metrics"]
+    metrics = train(
+        decoder(task, "learned", measure=measure, position_options=(("amplitude", 0.5),))
+    )["metrics"]
     assert last in metrics and not {"windows_8", "accuracy_2"} & set(metrics)
 
 
@@ -234,7 +365,9 @@ def test_what_costs_elsewhere_than_on_the_processor_is_not_measured():
 def test_data_that_ask_for_nothing_are_refused():
     run = Run(decoder("induction", "none", length=3))
     tokens = torch.zeros(2, 3, dtype=torch.long)
-    with pytest.raises(ValueError, match="data must ask for something: all targets of its 2 sequences are -100"):
+    with pytest.raises(
+        ValueError, match="data must ask for something: all targets of its 2 sequences are -100"
+    ):
         run.evaluate([(tokens, tokens - 100)])
 
 
@@ -246,12 +379,17 @@ def test_tuning_keeps_the_options_of_the_method_and_an_extension_refuses_to_drop
 
 
 def test_windows_longer_than_the_text_are_refused():
-    for length, step, message in ((9, 4, "length must be below the 9 tokens that are read, got 9"), (4, 0, "step must be a positive integer, got 0")):
+    for length, step, message in (
+        (9, 4, "length must be below the 9 tokens that are read, got 9"),
+        (4, 0, "step must be a positive integer, got 0"),
+    ):
         with pytest.raises(ValueError, match=message):
             token_losses(None, torch.zeros(9, dtype=torch.long), length, step)
 
 
-@pytest.mark.parametrize("bad", [[1, 2, 3], None, torch.zeros(3, 4, dtype=torch.int64), torch.zeros(9), torch.tensor(3)])
+@pytest.mark.parametrize(
+    "bad", [[1, 2, 3], None, torch.zeros(3, 4, dtype=torch.int64), torch.zeros(9), torch.tensor(3)]
+)
 def test_ids_of_another_kind_or_shape_are_refused(bad):
     with pytest.raises(ValueError, match=r"ids must be an int64 tensor of shape \(tokens,\), got"):
         token_losses(None, bad, 2, 1)
@@ -269,8 +407,15 @@ def test_at_least_one_round_is_timed():
 
 
 def test_a_measure_that_is_unknown_or_not_finite_is_refused(monkeypatch):
-    with pytest.raises(ValueError, match="measure must be one of 'held_out', 'lengths', 'multiples', 'cost', got 'speed'"):
+    with pytest.raises(
+        ValueError,
+        match="measure must be one of 'held_out', 'lengths', 'multiples', 'cost', got 'speed'",
+    ):
         decoder(measure="speed")
-    monkeypatch.setitem(measures.MEASURES, "held_out", lambda run: {"test_loss": 1.0, "windows": {"64": [1.0, math.inf]}})
+    monkeypatch.setitem(
+        measures.MEASURES,
+        "held_out",
+        lambda run: {"test_loss": 1.0, "windows": {"64": [1.0, math.inf]}},
+    )
     with pytest.raises(FloatingPointError, match="held-out loss is not finite"):
         train(decoder("which_more", length=8))

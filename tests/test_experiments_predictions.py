@@ -22,8 +22,12 @@ def test_every_test_names_planned_comparisons():
 def found(**samples):
     seeds = range(101, 106)
     judged = differences(list(samples.values()))
-    findings = [SimpleNamespace(name=name, difference=d) for name, d in zip(samples, judged, strict=True)]
-    return findings, {name: dict(zip(seeds, values, strict=True)) for name, values in samples.items()}
+    findings = [
+        SimpleNamespace(name=name, difference=d) for name, d in zip(samples, judged, strict=True)
+    ]
+    return findings, {
+        name: dict(zip(seeds, values, strict=True)) for name, values in samples.items()
+    }
 
 
 DATA = found(
@@ -38,14 +42,24 @@ DATA = found(
 @pytest.mark.parametrize(
     ("test", "expected"),
     [
-        (Outcome("down", "lower"), "confirmed"), (Outcome("down", "higher"), "refuted"), (Outcome("down", "equal"), "refuted"),
-        (Outcome("up", "higher"), "confirmed"), (Outcome("up", "lower"), "refuted"),
-        (Outcome("same", "equal"), "confirmed"), (Outcome("same", "lower"), "refuted"),
-        (Outcome("unclear", "lower"), "undecided"), (Outcome("unclear", "equal"), "undecided"), (Outcome("absent", "lower"), "not run"),
-        (Smaller("little", "down"), "confirmed"), (Smaller("down", "little"), "refuted"), (Smaller("little", "up"), "confirmed"),
-        (Smaller("up", "little"), "refuted"), (Smaller("up", "unclear"), "undecided"), (Smaller("little", "absent"), "not run"),
+        (Outcome("down", "lower"), "confirmed"),
+        (Outcome("down", "higher"), "refuted"),
+        (Outcome("down", "equal"), "refuted"),
+        (Outcome("up", "higher"), "confirmed"),
+        (Outcome("up", "lower"), "refuted"),
+        (Outcome("same", "equal"), "confirmed"),
+        (Outcome("same", "lower"), "refuted"),
+        (Outcome("unclear", "lower"), "undecided"),
+        (Outcome("unclear", "equal"), "undecided"),
+        (Outcome("absent", "lower"), "not run"),
+        (Smaller("little", "down"), "confirmed"),
+        (Smaller("down", "little"), "refuted"),
+        (Smaller("little", "up"), "confirmed"),
+        (Smaller("up", "little"), "refuted"),
+        (Smaller("up", "unclear"), "undecided"),
+        (Smaller("little", "absent"), "not run"),
     ],
-)  # fmt: skip
+)
 def test_a_test_is_judged(test, expected):
     (judgement,) = judge(*DATA, [Prediction(1, "", "", (test,))])
     assert judgement.verdict == judgement.results[0][2] == expected
@@ -70,9 +84,19 @@ def test_a_prediction_is_judged_by_all_its_tests(tests, verdict):
 def test_sizes_are_corrected_for_their_number():
     """A size that is decided alone is not when nine others are asked with it."""
     a, b = [-0.1, -0.1, -0.1, -0.1, -0.1], [-0.13, -0.10, -0.12, -0.12, -0.11]
-    findings, by_seed = found(a=a, b=b, **{f"other{i}": DATA[1]["unclear"].values() for i in range(9)})
+    findings, by_seed = found(
+        a=a, b=b, **{f"other{i}": DATA[1]["unclear"].values() for i in range(9)}
+    )
     alone = judge(findings, by_seed, [Prediction(1, "", "", (Smaller("a", "b"),))])
-    among = judge(findings, by_seed, [Prediction(1, "", "", (Smaller("a", "b"), *(Smaller("a", f"other{i}") for i in range(9))))])
+    among = judge(
+        findings,
+        by_seed,
+        [
+            Prediction(
+                1, "", "", (Smaller("a", "b"), *(Smaller("a", f"other{i}") for i in range(9)))
+            )
+        ],
+    )
     assert alone[0].results[0][2] == "confirmed" and among[0].results[0][2] == "undecided"
 
 
@@ -81,5 +105,7 @@ def test_a_size_without_a_common_seed_was_not_run_and_lost_differences_are_named
     prediction = Prediction(1, "", "", (Smaller("a", "b"),))
     apart = {"a": by_seed["a"], "b": {seed + 50: value for seed, value in by_seed["b"].items()}}
     assert judge(findings, apart, [prediction])[0].verdict == "not run"
-    with pytest.raises(ValueError, match="differences_by_seed must have every finding, got none for 'b'"):
+    with pytest.raises(
+        ValueError, match="differences_by_seed must have every finding, got none for 'b'"
+    ):
         judge(findings, {"a": by_seed["a"]}, [prediction])

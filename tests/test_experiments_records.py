@@ -1,4 +1,6 @@
-"""Records: whole or not there, readable everywhere, and refused by name when anything about them is off."""
+"""Records: whole or not there, readable everywhere, and refused by name when anything about them is
+off.
+"""
 
 import json
 import subprocess
@@ -16,7 +18,10 @@ from sinpe.training import train
 def made():
     """Two records of the tiny study."""
     cells = study().cells
-    return [{"study": "tiny", **train(replace(cell.config, seed=seed))} for cell, seed in ((cells[0], 102), (cells[1], 101))]
+    return [
+        {"study": "tiny", **train(replace(cell.config, seed=seed))}
+        for cell, seed in ((cells[0], 102), (cells[1], 101))
+    ]
 
 
 @pytest.fixture
@@ -33,10 +38,16 @@ def test_what_is_written_is_read_to_the_last_digit(folder, made):
     assert load_records(study(), folder / "nothing") == []
 
 
-def test_defaults_are_not_written_and_a_record_that_has_them_or_lacks_new_ones_is_read_alike(folder, made):
+def test_defaults_are_not_written_and_a_record_that_has_them_or_lacks_new_ones_is_read_alike(
+    folder, made
+):
     path = folder / records.name_of(made[0]["config"], 102)
     written = json.loads(path.read_text())["config"]
-    assert "causal" in written["model"] and not {"measure", "position_options"} & set(written) and not {"norm", "tied"} & set(written["model"])
+    assert (
+        "causal" in written["model"]
+        and not {"measure", "position_options"} & set(written)
+        and not {"norm", "tied"} & set(written["model"])
+    )
     for left_out in ((), ("measure", "measure_options")):
         full = {key: value for key, value in made[0]["config"].items() if key not in left_out}
         spoil(path, resign(lambda r, full=full: r.update(config=full)))
@@ -46,17 +57,29 @@ def test_defaults_are_not_written_and_a_record_that_has_them_or_lacks_new_ones_i
 def test_the_name_is_that_of_the_configuration_and_the_seed():
     names = {
         records.name_of(c, c.seed)
-        for c in (config(), config(seed=1), config(steps=5), config(position="none"), config(position_options=(("base", 10.0),)), replace(config(), warmup=0))
+        for c in (
+            config(),
+            config(seed=1),
+            config(steps=5),
+            config(position="none"),
+            config(position_options=(("base", 10.0),)),
+            replace(config(), warmup=0),
+        )
     }
     assert len(names) == 6
-    assert records.name_of(config(), 7) == records.name_of(asdict(config(seed=3)), 7) == records.name_of(json.loads(json.dumps(asdict(config()))), 7)
+    assert (
+        records.name_of(config(), 7)
+        == records.name_of(asdict(config(seed=3)), 7)
+        == records.name_of(json.loads(json.dumps(asdict(config()))), 7)
+    )
 
 
 def test_the_text_of_another_python_and_fields_added_later_do_not_rename_a_record():
     values = asdict(config())
     values["model"]["vocab_size"] += 3
     assert records.identity(values) == records.identity(config())
-    del values["batch_size"], values["evaluations"], values["model"]["init_std"]  # as if these came later: only a default may be missing
+    # as if these came later: only a default may be missing
+    del values["batch_size"], values["evaluations"], values["model"]["init_std"]
     assert records.identity(values) != records.identity(config())
     values.update(batch_size=4, evaluations=2)
     assert records.identity(values) == records.identity(config())
@@ -87,9 +110,18 @@ EDITS = {
     "lacking key": (resign(lambda r: r.pop("curve")), "is not a record"),
     "another key": (resign(lambda r: r.update(extra=1)), "is not a record"),
     "wrong type": (resign(lambda r: r.update(config=[])), "is not a record"),
-    "another study": (resign(lambda r: r.update(study="other")), "belongs to the study 'other', not to 'tiny'"),
-    "a configuration of nobody": (resign(lambda r: r["config"].update(steps=77)), "not in the study 'tiny'"),
-    "an unknown field": (resign(lambda r: r["config"].update(momentum=0.9)), "not in the study 'tiny'"),
+    "another study": (
+        resign(lambda r: r.update(study="other")),
+        "belongs to the study 'other', not to 'tiny'",
+    ),
+    "a configuration of nobody": (
+        resign(lambda r: r["config"].update(steps=77)),
+        "not in the study 'tiny'",
+    ),
+    "an unknown field": (
+        resign(lambda r: r["config"].update(momentum=0.9)),
+        "not in the study 'tiny'",
+    ),
     "no model": (resign(lambda r: r["config"].update(model=3)), "not in the study 'tiny'"),
     "another seed": (resign(lambda r: r.update(seed=999)), "should be named .*-999.json"),
 }
@@ -105,7 +137,9 @@ def test_an_edited_or_foreign_record_is_named_and_refused(folder, kind):
     assert path.name in str(error.value)
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"null", b"[1, 2]", b"3", b"\xff\xfe", b"[" * 100_000, None])
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"null", b"[1, 2]", b"3", b"\xff\xfe", b"[" * 100_000, None]
+)
 def test_a_truncated_or_alien_file_is_named_and_refused(folder, content):
     path = min(folder.glob("*.json"))
     path.write_bytes(path.read_bytes()[:-20] if content is None else content)
@@ -119,13 +153,19 @@ def test_a_number_that_is_not_finite_is_named_and_refused(folder, number):
     loss = json.loads(path.read_text())["metrics"]["test_loss"]
     path.write_text(path.read_text().replace(f'"test_loss":{loss!r}', f'"test_loss":{number}'))
     assert number in path.read_text()
-    with pytest.raises(RecordError, match=f"{path.name} is not a whole record .*not JSON compliant"):
+    with pytest.raises(
+        RecordError, match=f"{path.name} is not a whole record .*not JSON compliant"
+    ):
         load_records(study(), folder)
 
 
 def test_a_copy_a_stray_file_and_a_stray_folder_are_refused(folder):
     path = min(folder.glob("*.json"))
-    for name, make in {"copy.json": lambda p: p.write_bytes(path.read_bytes()), "notes.txt": lambda p: p.write_text("x"), "more": lambda p: p.mkdir()}.items():
+    for name, make in {
+        "copy.json": lambda p: p.write_bytes(path.read_bytes()),
+        "notes.txt": lambda p: p.write_text("x"),
+        "more": lambda p: p.mkdir(),
+    }.items():
         make(folder / name)
         with pytest.raises(RecordError, match=name):
             load_records(study(), folder)
@@ -156,11 +196,21 @@ def test_half_written_files_are_invisible_and_swept_away(folder):
 
 
 def test_a_folder_in_use_is_refused_naming_the_process_and_freed_by_its_death(tmp_path):
-    code = "import sys, time; from sinpe.experiments import records\nwith records.locked(sys.argv[1]): print('in', flush=True); time.sleep(600)"
-    other = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+    code = (
+        "import sys, time; from sinpe.experiments import records\nwith records.locked(sys.argv[1]):"
+        " print('in', flush=True); time.sleep(600)"
+    )
+    other = subprocess.Popen(
+        [sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, text=True
+    )
     try:
         assert other.stdout.readline() == "in\n"
-        with pytest.raises(RecordError, match=f"another runner is at work on .* \\(process {other.pid}\\)"), records.locked(tmp_path):
+        with (
+            pytest.raises(
+                RecordError, match=f"another runner is at work on .* \\(process {other.pid}\\)"
+            ),
+            records.locked(tmp_path),
+        ):
             pass
     finally:
         other.kill()
@@ -170,6 +220,9 @@ def test_a_folder_in_use_is_refused_naming_the_process_and_freed_by_its_death(tm
 
 
 def test_a_study_is_named_or_given_and_others_are_refused():
-    with pytest.raises(ValueError, match="study must be one of 'embedding-scale', 'length', 'tasks', 'cost', got 'nonsense'"):
+    with pytest.raises(
+        ValueError,
+        match="study must be one of 'embedding-scale', 'length', 'tasks', 'cost', got 'nonsense'",
+    ):
         load_records("nonsense")
     assert isinstance(load_records("embedding-scale"), list)

@@ -1,4 +1,6 @@
-"""Running a study: in sequence, in parallel, resumed, interrupted, killed, and with a second runner beside it: the same records."""
+"""Running a study: in sequence, in parallel, resumed, interrupted, killed, and with a second runner
+beside it: the same records.
+"""
 
 import contextlib
 import fcntl
@@ -41,14 +43,19 @@ def results(record):
 
 
 def recorded(folder, of=SLOW):
-    return {records.name_of(record["config"], record["seed"]): results(record) for record in load_records(of, folder)}
+    return {
+        records.name_of(record["config"], record["seed"]): results(record)
+        for record in load_records(of, folder)
+    }
 
 
 @contextlib.contextmanager
 def started(folder, *arguments, size="slow", **options):
     """The command line of a tiny study in a process of its own, which never outlives the test."""
     command = [sys.executable, str(SCRIPT), size, "run", "--folder", str(folder), *arguments]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options
+    )
     try:
         yield process
     finally:
@@ -84,7 +91,11 @@ def count(folder):
 
 def test_only_what_is_missing_is_run(tmp_path, monkeypatch):
     made = []
-    monkeypatch.setattr(runner, "execute", lambda configs, *_: ((c, made.append(c) or train(c), None) for c in configs))
+    monkeypatch.setattr(
+        runner,
+        "execute",
+        lambda configs, *_: ((c, made.append(c) or train(c), None) for c in configs),
+    )
     assert run_study(study(), tmp_path, seeds=1, only=["position"]) == 2
     assert run_study(study(), tmp_path, seeds=1) == 1
     assert run_study(study(), tmp_path) == 6
@@ -115,7 +126,9 @@ def test_interrupted_it_keeps_what_is_finished_and_goes_on_from_there(tmp_path, 
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=300)
         psutil.wait_procs(children, timeout=60)
-        assert not any(child.is_running() and child.status() != psutil.STATUS_ZOMBIE for child in children)
+        assert not any(
+            child.is_running() and child.status() != psutil.STATUS_ZOMBIE for child in children
+        )
     assert process.returncode == 130
     assert "Interrupted" in err and "Traceback" not in err
     done = recorded(tmp_path)
@@ -124,10 +137,14 @@ def test_interrupted_it_keeps_what_is_finished_and_goes_on_from_there(tmp_path, 
     assert recorded(tmp_path) == reference
 
 
-def test_a_second_runner_is_sent_away_and_one_killed_outright_leaves_whole_records_and_no_process(tmp_path):
+def test_a_second_runner_is_sent_away_and_one_killed_outright_leaves_whole_records_and_no_process(
+    tmp_path,
+):
     with started(tmp_path, "--workers", "2") as process:
         wait_for(lambda: count(tmp_path) >= 1)
-        with pytest.raises(RecordError, match=rf"another runner is at work on {tmp_path} \(process {process.pid}\)"):
+        with pytest.raises(
+            RecordError, match=rf"another runner is at work on {tmp_path} \(process {process.pid}\)"
+        ):
             run_study(SLOW, tmp_path)
         children = workers_of(process)
         process.kill()
@@ -140,9 +157,18 @@ def test_a_second_runner_is_sent_away_and_one_killed_outright_leaves_whole_recor
 
 
 def test_a_run_that_fails_is_named_and_the_others_are_kept(tmp_path):
-    good, bad = Cell("a", "good", config(), 2), Cell("a", "bad", config(learning_rate=1e30, warmup=0), 1)
+    good, bad = (
+        Cell("a", "good", config(), 2),
+        Cell("a", "bad", config(learning_rate=1e30, warmup=0), 1),
+    )
     broken = Study("broken", "", (Comparison("a", "good - bad", good, bad),))
-    with pytest.raises(Failed, match=r"1 of 3 runs failed(.|\n)*seed 101(.|\n)*FloatingPointError: the (training|held-out) loss is"):
+    with pytest.raises(
+        Failed,
+        match=(
+            r"1 of 3 runs failed(.|\n)*seed 101(.|\n)*FloatingPointError: the (training|held-out)"
+            r" loss is"
+        ),
+    ):
         run_study(broken, tmp_path, workers=1)
     assert count(tmp_path) == 2
 
@@ -154,7 +180,9 @@ def test_a_run_that_kills_its_process_every_time_is_given_up(monkeypatch):
 
 
 def test_threads_of_one_process_make_their_runs_one_at_a_time(monkeypatch):
-    """As the threads of a Dask worker: two runs at once would draw their weights from one stream."""
+    """As the threads of a Dask worker: two runs at once would draw their weights from one
+    stream.
+    """
     at_work, most = [], []
 
     def slowly(config):
@@ -185,17 +213,29 @@ def test_a_study_is_not_continued_on_another_text(tmp_path, monkeypatch):
     model = TransformerConfig(english().vocab_size, d_model=8, n_layers=1, n_heads=2, d_ff=8)
     cell = Cell("text", "tiny", config(model=model, task="next_character", length=512), 2)
     text = Study("text", "", (Comparison("text", "itself", cell, cell),))
-    monkeypatch.setattr(runner, "execute", lambda configs, *_: ((c, train(c), None) for c in configs))
+    monkeypatch.setattr(
+        runner, "execute", lambda configs, *_: ((c, train(c), None) for c in configs)
+    )
     run_study(text, tmp_path, seeds=1)
     (path,) = tmp_path.glob("*.json")
     record = load_records(text, tmp_path)[0]
-    records.write(tmp_path, {**record, "environment": {**record["environment"], "corpus_sha256": "0", "python": "3.99"}})
-    with pytest.raises(RecordError, match=r"made with Python 3\.99, whose English text is another one"):
+    records.write(
+        tmp_path,
+        {
+            **record,
+            "environment": {**record["environment"], "corpus_sha256": "0", "python": "3.99"},
+        },
+    )
+    with pytest.raises(
+        RecordError, match=r"made with Python 3\.99, whose English text is another one"
+    ):
         run_study(text, tmp_path)
     assert run_study(text, tmp_path, seeds=1) == 0  # nothing to run, nothing to refuse
     path.unlink()
     other = {"environment": {**record["environment"], "corpus_sha256": "0"}}
-    monkeypatch.setattr(runner, "execute", lambda configs, *_: ((c, {**train(c), **other}, None) for c in configs))
+    monkeypatch.setattr(
+        runner, "execute", lambda configs, *_: ((c, {**train(c), **other}, None) for c in configs)
+    )
     with pytest.raises(Failed, match="a worker has another English text"):
         run_study(text, tmp_path, seeds=1)
     assert count(tmp_path) == 0
@@ -204,7 +244,18 @@ def test_a_study_is_not_continued_on_another_text(tmp_path, monkeypatch):
 def test_the_bar_on_a_terminal_tells_the_time_that_is_left(tmp_path):
     screen, terminal = pty.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
-    command = [sys.executable, str(SCRIPT), "quick", "run", "--folder", str(tmp_path), "--workers", "1", "--seeds", "1"]
+    command = [
+        sys.executable,
+        str(SCRIPT),
+        "quick",
+        "run",
+        "--folder",
+        str(tmp_path),
+        "--workers",
+        "1",
+        "--seeds",
+        "1",
+    ]
     subprocess.run(command, stdout=subprocess.DEVNULL, stderr=terminal, check=True, timeout=300)
     os.close(terminal)
     shown = ""
@@ -224,28 +275,39 @@ def test_bad_arguments_are_refused(tmp_path):
     for bad in (0, -1, "3"):
         with pytest.raises(ValueError, match=f"seeds must be a positive integer, got {bad!r}"):
             run_study(study(), tmp_path, seeds=bad)
-    with pytest.raises(ValueError, match="no cell of 'tiny' has 'nobody' in its name. Its sections: position, rate"):
+    with pytest.raises(
+        ValueError, match="no cell of 'tiny' has 'nobody' in its name. Its sections: position, rate"
+    ):
         run_study(study(), tmp_path, only=["nobody"])
     for bad in (3, ["on", 3], b"on", None):
-        with pytest.raises(ValueError, match=f"only must be a text or a list of texts, got {re.escape(repr(bad))}"):
+        with pytest.raises(
+            ValueError, match=f"only must be a text or a list of texts, got {re.escape(repr(bad))}"
+        ):
             run_study(study(), tmp_path, only=bad)
     for bad in (3, b"here", ["a"], ""):
         for call in (run_study, load_records):
-            with pytest.raises(ValueError, match=f"folder must be a path, got {re.escape(repr(bad))}"):
+            with pytest.raises(
+                ValueError, match=f"folder must be a path, got {re.escape(repr(bad))}"
+            ):
                 call(study(), bad)
 
 
-def test_bad_arguments_leave_no_folder_behind_and_are_refused_even_where_nothing_is_missing(tmp_path, monkeypatch):
+def test_bad_arguments_leave_no_folder_behind_and_are_refused_even_where_nothing_is_missing(
+    tmp_path, monkeypatch
+):
     new = tmp_path / "a" / "b"
     for bad in ({"only": ["nobody"]}, {"seeds": 0}, {"workers": 0}):
         with pytest.raises(ValueError, match="no cell of|must be a positive integer, got 0"):
             run_study(study(), new, **bad)
     assert not new.parent.exists()
-    monkeypatch.setattr(runner, "execute", lambda configs, *_: ((c, train(c), None) for c in configs))
+    monkeypatch.setattr(
+        runner, "execute", lambda configs, *_: ((c, train(c), None) for c in configs)
+    )
     run_study(study(), tmp_path, seeds=1)
     with pytest.raises(ValueError, match="workers must be a positive integer, got 'two'"):
         run_study(study(), tmp_path, seeds=1, workers="two")
-    assert study().select("rate") == study().select(["rate"]) and len(study().select("rate")) == 2  # one text is not its letters
+    # one text is not its letters
+    assert study().select("rate") == study().select(["rate"]) and len(study().select("rate")) == 2
 
 
 def test_a_file_in_the_place_of_a_folder_is_named(tmp_path):

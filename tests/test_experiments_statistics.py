@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sinpe.experiments.statistics import MARGIN, differences, estimate, steps_to_reach, t_probability, t_quantile
+from sinpe.experiments.statistics import (
+    MARGIN,
+    differences,
+    estimate,
+    steps_to_reach,
+    t_probability,
+    t_quantile,
+)
 
 
 @pytest.mark.parametrize("df", [1, 2, 3, 4, 5, 9, 10, 29, 200])
@@ -33,7 +40,9 @@ def test_an_interval_is_that_of_scipy_and_a_literal_one():
     std = math.sqrt(sum((value - mean) ** 2 for value in values) / 4)
     assert (e.mean, e.std, e.n) == (pytest.approx(mean), pytest.approx(std), 5)
     assert (e.low, e.high) == pytest.approx(stats.t.interval(0.95, 4, mean, std / math.sqrt(5)))
-    assert (estimate(values, 0.99).low, estimate(values, 0.99).high) == pytest.approx(stats.t.interval(0.99, 4, mean, std / math.sqrt(5)))
+    assert (estimate(values, 0.99).low, estimate(values, 0.99).high) == pytest.approx(
+        stats.t.interval(0.99, 4, mean, std / math.sqrt(5))
+    )
 
 
 def test_the_interval_covers_the_truth_as_often_as_it_says():
@@ -46,7 +55,16 @@ def samples(seed=0, n=5):
     """Differences like those of a study: large, small, none, and tiny with hardly any spread."""
     rng = np.random.default_rng(seed)
     return [
-        rng.normal(mean, std, n).tolist() for mean, std in [(-0.3, 0.03), (0.2, 0.04), (0.0, 0.03), (0.004, 0.001), (-0.05, 0.03), (0.03, 0.05), (-0.01, 0.2)]
+        rng.normal(mean, std, n).tolist()
+        for mean, std in [
+            (-0.3, 0.03),
+            (0.2, 0.04),
+            (0.0, 0.03),
+            (0.004, 0.001),
+            (-0.05, 0.03),
+            (0.03, 0.05),
+            (-0.01, 0.2),
+        ]
     ]
 
 
@@ -55,11 +73,21 @@ def test_differences_equal_a_literal_recomputation(seed, n):
     data = samples(seed, n)
     m = len(data)
     p = [stats.ttest_1samp(values, 0).pvalue for values in data]
-    outside = [max(stats.ttest_1samp(v, -MARGIN, alternative="greater").pvalue, stats.ttest_1samp(v, MARGIN, alternative="less").pvalue) for v in data]
+    outside = [
+        max(
+            stats.ttest_1samp(v, -MARGIN, alternative="greater").pvalue,
+            stats.ttest_1samp(v, MARGIN, alternative="less").pvalue,
+        )
+        for v in data
+    ]
     for values, d, p_one, out_one in zip(data, differences(data), p, outside, strict=True):
-        smaller = [q for q in p if q <= p_one]  # Holm, without a loop: the adjusted value is the largest of the smaller ones, each times what was left
+        # Holm, without a loop: the adjusted value is the largest of the smaller ones, each times
+        # what was left
+        smaller = [q for q in p if q <= p_one]
         adjusted = max(min(1, (m - sum(r < q for r in p)) * q) for q in smaller)
-        adjusted_out = max(min(1, (m - sum(r < q for r in outside)) * q) for q in outside if q <= out_one)
+        adjusted_out = max(
+            min(1, (m - sum(r < q for r in outside)) * q) for q in outside if q <= out_one
+        )
         assert d.p == pytest.approx(adjusted, abs=1e-12)
         assert d.p_equal == pytest.approx(adjusted_out, abs=1e-12)
         mean = sum(values) / n
@@ -81,12 +109,19 @@ def test_a_single_difference_is_not_corrected():
 def test_false_findings_stay_rare_however_many_comparisons_there_are():
     rng = np.random.default_rng(1)
     studies = [differences(rng.normal(0, 0.1, (20, 5)).tolist()) for _ in range(150)]
-    assert np.mean([any(d.verdict in ("lower", "higher") for d in study) for study in studies]) < 0.08
+    assert (
+        np.mean([any(d.verdict in ("lower", "higher") for d in study) for study in studies]) < 0.08
+    )
 
 
 def test_equal_needs_evidence_and_a_small_but_certain_difference_is_not_called_large():
     certain, small, vague, edge = differences(
-        [[0.001, 0.002, 0.0, 0.001], [0.010, 0.011, 0.010, 0.011], [0.1, -0.1, 0.05, -0.06], [0.019, 0.0195, 0.0198, 0.0193]]
+        [
+            [0.001, 0.002, 0.0, 0.001],
+            [0.010, 0.011, 0.010, 0.011],
+            [0.1, -0.1, 0.05, -0.06],
+            [0.019, 0.0195, 0.0198, 0.0193],
+        ]
     )
     assert (certain.verdict, small.verdict, vague.verdict) == ("equal", "equal", "undecided")
     assert edge.p < 0.05 and edge.verdict in ("equal", "undecided")
@@ -99,7 +134,11 @@ def test_values_without_any_spread():
 
 
 def test_one_value_has_no_interval_and_none_is_refused():
-    assert (estimate([2.0]).low, estimate([2.0]).high, estimate([2.0]).n) == (-math.inf, math.inf, 1)
+    assert (estimate([2.0]).low, estimate([2.0]).high, estimate([2.0]).n) == (
+        -math.inf,
+        math.inf,
+        1,
+    )
     assert differences([[2.0]])[0].verdict == "undecided"
     assert differences([]) == []
     for bad in ([], [1.0, math.nan], [math.inf]):
@@ -116,11 +155,18 @@ def test_wrong_kinds_of_values_levels_and_margins_are_refused_whatever_the_numbe
         with pytest.raises(ValueError, match="values must be finite numbers, at least one, got"):
             estimate(bad)
     for bad in (0, 1, -1, 2, "a", math.nan, True, None):
-        for use in (lambda b: estimate([1.0], b), lambda b: estimate([1.0, 2.0], b), lambda b: differences([[1.0, 2.0]], level=b), lambda b: t_quantile(b, 3)):
+        for use in (
+            lambda b: estimate([1.0], b),
+            lambda b: estimate([1.0, 2.0], b),
+            lambda b: differences([[1.0, 2.0]], level=b),
+            lambda b: t_quantile(b, 3),
+        ):
             with pytest.raises(ValueError, match=f"level must be between 0 and 1, got {bad!r}"):
                 use(bad)
     for bad in (-0.1, math.nan, math.inf, "a", None, True):
-        with pytest.raises(ValueError, match=f"margin must be a finite number, 0 or more, got {bad!r}"):
+        with pytest.raises(
+            ValueError, match=f"margin must be a finite number, 0 or more, got {bad!r}"
+        ):
             differences([[1.0, 2.0]], margin=bad)
 
 

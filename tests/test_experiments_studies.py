@@ -18,10 +18,23 @@ def cells(section):
 
 
 def test_every_initialisation_is_crossed_with_factor_tying_and_norm():
-    combinations = {(std, scale, tied, norm) for std in (None, 1.0, 0.02) for scale in (None, 1.0) for tied in (True, False) for norm in ("pre", "post")}
-    found = {(c.config.model.init_std, c.config.model.scale, c.config.model.tied, c.config.model.norm) for c in cells("init")}
+    combinations = {
+        (std, scale, tied, norm)
+        for std in (None, 1.0, 0.02)
+        for scale in (None, 1.0)
+        for tied in (True, False)
+        for norm in ("pre", "post")
+    }
+    found = {
+        (c.config.model.init_std, c.config.model.scale, c.config.model.tied, c.config.model.norm)
+        for c in cells("init")
+    }
     assert found == combinations and len(cells("init")) == 24
-    assert {cell.seeds for cell in cells("init") if cell.config.model.init_std is None and cell.config.model.tied} == {10}
+    assert {
+        cell.seeds
+        for cell in cells("init")
+        if cell.config.model.init_std is None and cell.config.model.tied
+    } == {10}
 
 
 def test_every_width_has_three_rates_for_both_arms_and_the_best_are_compared():
@@ -29,7 +42,9 @@ def test_every_width_has_three_rates_for_both_arms_and_the_best_are_compared():
         sides = [cell for cell in cells("width") if cell.config.model.d_model == d]
         assert {cell.seeds for cell in sides} == {seeds}
         for scale in (None, 1.0):
-            rates = sorted(cell.config.learning_rate for cell in sides if cell.config.model.scale == scale)
+            rates = sorted(
+                cell.config.learning_rate for cell in sides if cell.config.model.scale == scale
+            )
             assert [rate / rates[1] for rate in rates] == pytest.approx([1 / 3, 1, 3])
     chosen = [comparison for comparison in SCALE.comparisons if comparison.question == "width"]
     assert len(chosen) == 4 and all(len(c.these) == len(c.those) == 3 for c in chosen)
@@ -38,9 +53,14 @@ def test_every_width_has_three_rates_for_both_arms_and_the_best_are_compared():
 def test_the_controls_the_bases_the_words_the_order_and_the_longer_run_are_there():
     assert {cell.config.position for cell in cells("control")} == {"none", "learned", "sinusoidal"}
     shrunk = [cell for cell in cells("control") if cell.config.position_options]
-    assert {(round(build_position(cell.config).factor * 128**0.5, 9), cell.config.model.scale) for cell in shrunk} == {(1.0, 1.0)}
+    assert {
+        (round(build_position(cell.config).factor * 128**0.5, 9), cell.config.model.scale)
+        for cell in shrunk
+    } == {(1.0, 1.0)}
     assert {build_position(cell.config).base for cell in cells("base")} == {1e2, 1e6}
-    assert {cell.config.task for cell in cells("word")} == {"next_word"} and cells("word")[0].config.model.vocab_size == 4000
+    assert {cell.config.task for cell in cells("word")} == {"next_word"} and cells("word")[
+        0
+    ].config.model.vocab_size == 4000
     assert {cell.config.task for cell in cells("order")} == {"which_first", "which_more"}
     assert {cell.config.steps for cell in cells("longer")} == {4 * cells("init")[0].config.steps}
 
@@ -57,13 +77,27 @@ def test_compared_cells_differ_in_what_is_compared_and_nothing_else():
     for comparison in SCALE.comparisons:
         if comparison.name.startswith("factor on - off"):
             on, off = (
-                {(cell.config.learning_rate, cell.config.position, cell.config.task, cell.config.steps) for cell in s}
+                {
+                    (
+                        cell.config.learning_rate,
+                        cell.config.position,
+                        cell.config.task,
+                        cell.config.steps,
+                    )
+                    for cell in s
+                }
                 for s in (comparison.these, comparison.those)
             )
             assert on == off
-            assert {cell.config.model.scale for cell in comparison.these} == {None} and {cell.config.model.scale for cell in comparison.those} == {1.0}
-            assert [[getattr(c.config.model, n) for n in ("d_model", "norm", "tied", "init_std")] for c in comparison.these] == [
-                [getattr(c.config.model, n) for n in ("d_model", "norm", "tied", "init_std")] for c in comparison.those
+            assert {cell.config.model.scale for cell in comparison.these} == {None} and {
+                cell.config.model.scale for cell in comparison.those
+            } == {1.0}
+            assert [
+                [getattr(c.config.model, n) for n in ("d_model", "norm", "tied", "init_std")]
+                for c in comparison.these
+            ] == [
+                [getattr(c.config.model, n) for n in ("d_model", "norm", "tied", "init_std")]
+                for c in comparison.those
             ]
 
 
@@ -103,13 +137,20 @@ def test_the_estimate_grows_with_the_work():
 
 def test_a_study_of_ones_own():
     own = study()
-    assert [cell.name for cell in own.cells] == ["position: on", "position: off", "rate: x 1", "rate: x 3"]
+    assert [cell.name for cell in own.cells] == [
+        "position: on",
+        "position: off",
+        "rate: x 1",
+        "rate: x 3",
+    ]
     assert len(own.runs()) == 9  # "on" and "x 1" are the same runs
     assert [run.seed for run in own.runs(seeds=1, only=["off"])] == [101]
     one = Cell("a", "b", config())
     assert Comparison("a", "n", one, [one, one]).those == (one, one)
     assert get_study(own) is own
-    with pytest.raises(ValueError, match="has 'x 9' or 'x 8' in its name. Its sections: position, rate"):
+    with pytest.raises(
+        ValueError, match="has 'x 9' or 'x 8' in its name. Its sections: position, rate"
+    ):
         own.runs(only=["x 9", "x 8"])
     assert isinstance(own, Study)
 
@@ -122,10 +163,14 @@ def test_studies_that_make_no_sense_are_refused():
     for sides, name in ((((), one), "these"), ((one, []), "those")):
         with pytest.raises(ValueError, match=f"{name} must be a cell or several, got none for 'n'"):
             Comparison("a", "n", *sides)
-    with pytest.raises(ValueError, match="cells must have names of their own, got 2 that are called 'a: b'"):
+    with pytest.raises(
+        ValueError, match="cells must have names of their own, got 2 that are called 'a: b'"
+    ):
         Study("s", "", (Comparison("a", "n", one, Cell("a", "b", config(position="none"))),))
     other = Cell("a", "c", config(position="none"))
-    with pytest.raises(ValueError, match="comparisons must have names of their own, got 2 that are called 'n'"):
+    with pytest.raises(
+        ValueError, match="comparisons must have names of their own, got 2 that are called 'n'"
+    ):
         Study("s", "", (Comparison("a", "n", one, other), Comparison("b", "n", other, one)))
     assert Study("s", "", ()).cells == []
 

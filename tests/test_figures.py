@@ -1,4 +1,6 @@
-"""Figures: the same bytes on every run, legible in light and dark, no global state, and what is drawn is what was given."""
+"""Figures: the same bytes on every run, legible in light and dark, no global state, and what is
+drawn is what was given.
+"""
 
 import base64
 import hashlib
@@ -30,17 +32,45 @@ EXAMPLES = {
     "verdicts": lambda: figures.verdicts(WEIGHTS > 0.3, WORDS, WORDS, **LABELS),
     "attention": lambda: figures.attention(WEIGHTS, WORDS, WORDS),
     "attention_maps": lambda: figures.attention_maps({"first": WEIGHTS, "second": WEIGHTS.T}),
-    "labelled_matrices": lambda: figures.labelled_matrices({"first": (WEIGHTS, WORDS, WORDS), "second": (WEIGHTS[:2], WORDS[:2], WORDS)}, **LABELS),
-    "lines": lambda: figures.lines(X, WAVES, xlabel="x", ylabel="value", level=0, spread={"sine": (WAVES["sine"] - 0.1, WAVES["sine"] + 0.1)}),
-    "panels": lambda: figures.panels(
-        X, {"calm": WAVES, "wild": WAVES}, xlabel="x", ylabel="value", spread={p: {n: (y - 0.1, y + 0.1) for n, y in WAVES.items()} for p in ("calm", "wild")}
+    "labelled_matrices": lambda: figures.labelled_matrices(
+        {"first": (WEIGHTS, WORDS, WORDS), "second": (WEIGHTS[:2], WORDS[:2], WORDS)}, **LABELS
     ),
-    "intervals": lambda: figures.intervals({"one": (0.1, -0.1, 0.3), "two": (-0.2, -0.3, -0.1)}, xlabel="difference", margin=0.05),
-    "bars": lambda: figures.bars({"one": 1.0, "two": 2.0}, ylabel="count", xlabel="name", level=1.5, error={"one": 0.1, "two": 0.2}),
+    "lines": lambda: figures.lines(
+        X,
+        WAVES,
+        xlabel="x",
+        ylabel="value",
+        level=0,
+        spread={"sine": (WAVES["sine"] - 0.1, WAVES["sine"] + 0.1)},
+    ),
+    "panels": lambda: figures.panels(
+        X,
+        {"calm": WAVES, "wild": WAVES},
+        xlabel="x",
+        ylabel="value",
+        spread={p: {n: (y - 0.1, y + 0.1) for n, y in WAVES.items()} for p in ("calm", "wild")},
+    ),
+    "intervals": lambda: figures.intervals(
+        {"one": (0.1, -0.1, 0.3), "two": (-0.2, -0.3, -0.1)}, xlabel="difference", margin=0.05
+    ),
+    "bars": lambda: figures.bars(
+        {"one": 1.0, "two": 2.0},
+        ylabel="count",
+        xlabel="name",
+        level=1.5,
+        error={"one": 0.1, "two": 0.2},
+    ),
     "clocks": lambda: figures.clocks([0, 1, 10], inverse_frequencies(8)),
     "small_multiples": lambda: figures.small_multiples(X, WAVES, xlabel="x"),
-    "dots": lambda: figures.dots({"one": {"before": 1.0, "after": 3.0}, "two": {"before": 2.0, "after": 0.5}}, xlabel="size", xscale="log", level=1),
-    "trajectories": lambda: figures.trajectories({"circle": (np.cos(X), np.sin(X)), "line": (X, X)}, every=5),
+    "dots": lambda: figures.dots(
+        {"one": {"before": 1.0, "after": 3.0}, "two": {"before": 2.0, "after": 0.5}},
+        xlabel="size",
+        xscale="log",
+        level=1,
+    ),
+    "trajectories": lambda: figures.trajectories(
+        {"circle": (np.cos(X), np.sin(X)), "line": (X, X)}, every=5
+    ),
 }
 every_figure = pytest.mark.parametrize("name", EXAMPLES)
 
@@ -52,7 +82,10 @@ def draw_all():
 
 def fingerprints(drawn):
     """{name: hash of SVG and PNG}."""
-    return {name: hashlib.sha256(svg.encode() + png).hexdigest() for name, (_, svg, png) in drawn.items()}
+    return {
+        name: hashlib.sha256(svg.encode() + png).hexdigest()
+        for name, (_, svg, png) in drawn.items()
+    }
 
 
 @pytest.fixture(scope="module")
@@ -69,13 +102,24 @@ def image(axis):
 
 
 def test_every_function_that_draws_has_an_example():
-    public = {name for name, value in vars(figures).items() if inspect.isfunction(value) and value.__module__ == figures.__name__ and not name.startswith("_")}
+    public = {
+        name
+        for name, value in vars(figures).items()
+        if inspect.isfunction(value)
+        and value.__module__ == figures.__name__
+        and not name.startswith("_")
+    }
     assert public == set(EXAMPLES)
 
 
 def test_every_figure_has_the_same_bytes_in_another_process(drawn, run_python, root):
-    code = "import json, sys; sys.path.insert(0, sys.argv[1]); from test_figures import *; print(json.dumps(fingerprints(draw_all())))"
-    assert json.loads(run_python(code, str(root / "tests"), PYTHONHASHSEED="1")) == fingerprints(drawn)
+    code = (
+        "import json, sys; sys.path.insert(0, sys.argv[1]); from test_figures import *;"
+        " print(json.dumps(fingerprints(draw_all())))"
+    )
+    assert json.loads(run_python(code, str(root / "tests"), PYTHONHASHSEED="1")) == fingerprints(
+        drawn
+    )
 
 
 @every_figure
@@ -90,7 +134,9 @@ def test_the_svg_follows_the_page_into_the_dark(name, drawn):
 
 @every_figure
 def test_ink_is_the_page_s_text_colour(name, drawn):
-    """Black text would vanish on a dark page. Inside a coloured cell the text's ground does not change, so there it may be black or white."""
+    """Black text would vanish on a dark page. Inside a coloured cell the text's ground does not
+    change, so there it may be black or white.
+    """
     figure, svg, _ = drawn[name]
     for text in figure.findobj(mpl.text.Text):
         colour = to_hex(text.get_color())
@@ -132,26 +178,45 @@ def test_ipython_shows_svg_with_png_and_text_beside_it(drawn):
 
     _, svg, png = drawn["bars"]
     data, _ = DisplayFormatter().format(EXAMPLES["bars"]())
-    assert data == {"image/svg+xml": svg, "image/png": base64.b64encode(png).decode(), "text/plain": "figure"}
+    assert data == {
+        "image/svg+xml": svg,
+        "image/png": base64.b64encode(png).decode(),
+        "text/plain": "figure",
+    }
 
 
 def test_a_reader_s_own_settings_do_not_change_a_figure(drawn):
-    with mpl.rc_context({"axes.facecolor": "yellow", "svg.hashsalt": "other", "lines.linewidth": 9, "text.color": "red", "axes.grid": True, "font.size": 20}):
-        assert figures.lines(X, WAVES, xlabel="x", ylabel="value").axes[0].lines[0].get_linewidth() == figures.STYLE["lines.linewidth"]
+    with mpl.rc_context(
+        {
+            "axes.facecolor": "yellow",
+            "svg.hashsalt": "other",
+            "lines.linewidth": 9,
+            "text.color": "red",
+            "axes.grid": True,
+            "font.size": 20,
+        }
+    ):
+        assert (
+            figures.lines(X, WAVES, xlabel="x", ylabel="value").axes[0].lines[0].get_linewidth()
+            == figures.STYLE["lines.linewidth"]
+        )
         assert to_hex(EXAMPLES["bars"]().axes[0].xaxis.label.get_color()) == figures.INK
 
 
 def test_drawing_needs_no_pyplot_and_writes_nothing(run_python):
-    code = "import sys; from sinpe import figures; figures.bars({'a': 1}, ylabel='y')._repr_mimebundle_(); print('matplotlib.pyplot' in sys.modules)"
+    code = (
+        "import sys; from sinpe import figures; figures.bars({'a': 1},"
+        " ylabel='y')._repr_mimebundle_(); print('matplotlib.pyplot' in sys.modules)"
+    )
     assert run_python(code).strip() == "False"
 
 
 def test_a_cold_font_cache_stays_silent(run_python, tmp_path):
     """matplotlib says on stderr that it builds its font cache, which would land in a notebook."""
     code = (
-        "import contextlib, io; error = io.StringIO()\n"
-        "with contextlib.redirect_stderr(error):\n    from sinpe import figures; figures.bars({'a': 1}, ylabel='y').svg()\n"
-        "print(repr(error.getvalue()))"
+        "import contextlib, io; error = io.StringIO()\nwith contextlib.redirect_stderr(error):\n   "
+        " from sinpe import figures; figures.bars({'a': 1},"
+        " ylabel='y').svg()\nprint(repr(error.getvalue()))"
     )
     assert run_python(code, MPLCONFIGDIR=str(tmp_path)).strip() == "''"
 
@@ -160,7 +225,10 @@ def contrast(one, other):
     """WCAG 2's contrast ratio of two colours."""
 
     def luminance(colour):
-        return np.dot([0.2126, 0.7152, 0.0722], [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(colour)])
+        return np.dot(
+            [0.2126, 0.7152, 0.0722],
+            [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(colour)],
+        )
 
     brighter, darker = sorted((luminance(one), luminance(other)), reverse=True)
     return (brighter + 0.05) / (darker + 0.05)
@@ -169,7 +237,9 @@ def contrast(one, other):
 @pytest.mark.parametrize("background", ["#ffffff", "#121212"])
 def test_colours_stand_out_on_both_grounds(background):
     for colour in figures.COLOURS:
-        assert contrast(colour, background) >= 3, f"{colour} on {background}: {contrast(colour, background):.2f}"
+        assert contrast(colour, background) >= 3, (
+            f"{colour} on {background}: {contrast(colour, background):.2f}"
+        )
     assert contrast(figures.INK if background == "#ffffff" else "#e6e6e6", background) >= 7
 
 
@@ -188,7 +258,10 @@ def test_heat_maps_draw_their_matrix_on_a_symmetric_scale():
     assert axis.images[0].get_clim() == (-1, 1)
     assert (axis.get_xlabel(), axis.get_ylabel()) == ("column", "position")
     assert figures.heat_map(TABLE, **LABELS, limits=(0, 2)).axes[0].images[0].get_clim() == (0, 2)
-    assert figures.heat_map(TABLE, **LABELS, colours="viridis").axes[0].images[0].get_clim() == (TABLE.min(), TABLE.max())
+    assert figures.heat_map(TABLE, **LABELS, colours="viridis").axes[0].images[0].get_clim() == (
+        TABLE.min(),
+        TABLE.max(),
+    )
     first, second = EXAMPLES["heat_maps"]().axes[:2]
     assert np.array_equal(image(first), TABLE)
     assert np.array_equal(image(second), -TABLE)
@@ -204,8 +277,17 @@ def test_attention_draws_its_weights_between_0_and_1():
     axis = EXAMPLES["attention"]().axes[0]
     assert np.array_equal(image(axis), WEIGHTS)
     assert axis.images[0].get_clim() == (0, 1)
-    assert [text.get_text() for text in axis.get_xticklabels()] == [text.get_text() for text in axis.get_yticklabels()] == WORDS
-    assert [np.array_equal(image(axis), weights) for axis, weights in zip(EXAMPLES["attention_maps"]().axes, (WEIGHTS, WEIGHTS.T), strict=False)] == [
+    assert (
+        [text.get_text() for text in axis.get_xticklabels()]
+        == [text.get_text() for text in axis.get_yticklabels()]
+        == WORDS
+    )
+    assert [
+        np.array_equal(image(axis), weights)
+        for axis, weights in zip(
+            EXAMPLES["attention_maps"]().axes, (WEIGHTS, WEIGHTS.T), strict=False
+        )
+    ] == [
         True,
         True,
     ]
@@ -213,7 +295,9 @@ def test_attention_draws_its_weights_between_0_and_1():
 
 def test_cells_say_their_value():
     first = EXAMPLES["labelled_matrices"]().axes[0]
-    assert [text.get_text() for text in first.texts] == [f"{value:.2f}" for value in WEIGHTS.ravel()]
+    assert [text.get_text() for text in first.texts] == [
+        f"{value:.2f}" for value in WEIGHTS.ravel()
+    ]
     assert np.array_equal(image(first), WEIGHTS)
     marks = EXAMPLES["verdicts"]().axes[0]
     assert [text.get_text() == "×" for text in marks.texts] == (WEIGHTS > 0.3).ravel().tolist()
@@ -228,12 +312,22 @@ def test_lines_draw_their_curves():
     assert axis.lines[3].get_ydata() == [0, 0]  # the level
     assert len(axis.collections) == 1  # the spread
     assert [text.get_text() for text in axis.get_legend().get_texts()] == list(WAVES)
-    assert figures.lines(X, {"sine": WAVES["sine"]}, xlabel="x", ylabel="y").axes[0].get_legend() is None
+    assert (
+        figures.lines(X, {"sine": WAVES["sine"]}, xlabel="x", ylabel="y").axes[0].get_legend()
+        is None
+    )
 
 
 def test_lines_may_have_an_x_of_their_own_and_logarithmic_axes():
     figure = figures.lines(
-        {"a": [1, 2], "b": [1, 10, 100]}, {"a": [3, 4], "b": [5, 6, 7]}, xlabel="x", ylabel="y", xscale="log", yscale="log", ylim=(1, 10), markers=True
+        {"a": [1, 2], "b": [1, 10, 100]},
+        {"a": [3, 4], "b": [5, 6, 7]},
+        xlabel="x",
+        ylabel="y",
+        xscale="log",
+        yscale="log",
+        ylim=(1, 10),
+        markers=True,
     )
     axis = figure.axes[0]
     assert [line.get_xdata().tolist() for line in axis.lines] == [[1, 2], [1, 10, 100]]
@@ -242,30 +336,54 @@ def test_lines_may_have_an_x_of_their_own_and_logarithmic_axes():
 
 
 def test_panels_share_axes_colours_and_one_legend():
-    figure = figures.panels(X, {"left": {"a": X, "b": X**2}, "right": {"b": X}}, xlabel="x", ylabel="value")
+    figure = figures.panels(
+        X, {"left": {"a": X, "b": X**2}, "right": {"b": X}}, xlabel="x", ylabel="value"
+    )
     left, right = figure.axes
     assert left.get_ylim() == right.get_ylim()
-    assert np.array_equal(left.lines[1].get_ydata(), X**2) and np.array_equal(right.lines[0].get_ydata(), X)
+    assert np.array_equal(left.lines[1].get_ydata(), X**2) and np.array_equal(
+        right.lines[0].get_ydata(), X
+    )
     assert left.lines[1].get_color() == right.lines[0].get_color() != left.lines[0].get_color()
     assert [text.get_text() for text in figure.legends[0].texts] == ["a", "b"]
     assert "right" in right.get_xlabel()
 
 
 def test_panels_mark_the_places_that_are_named():
-    figure = figures.panels(X + 1, {"left": {"a": X}, "right": {"a": X}}, xlabel="x", ylabel="y", xscale="log", xticks=[1, 2, 4])
+    figure = figures.panels(
+        X + 1,
+        {"left": {"a": X}, "right": {"a": X}},
+        xlabel="x",
+        ylabel="y",
+        xscale="log",
+        xticks=[1, 2, 4],
+    )
     for axis in figure.axes:
-        assert list(axis.get_xticks()) == [1, 2, 4] and [label.get_text() for label in axis.get_xticklabels()] == ["1", "2", "4"]
+        assert list(axis.get_xticks()) == [1, 2, 4] and [
+            label.get_text() for label in axis.get_xticklabels()
+        ] == ["1", "2", "4"]
         assert not list(axis.get_xticks(minor=True))
 
 
 def test_panels_without_a_common_name_have_legends_of_their_own():
-    figure = figures.panels(X, {"left": {"a": X, "b": X**2}, "right": {"c": X}}, xlabel="x", ylabel="value", ylim=(0, 2))
-    assert [[text.get_text() for text in axis.get_legend().texts] for axis in figure.axes] == [["a", "b"], ["c"]]
+    figure = figures.panels(
+        X, {"left": {"a": X, "b": X**2}, "right": {"c": X}}, xlabel="x", ylabel="value", ylim=(0, 2)
+    )
+    assert [[text.get_text() for text in axis.get_legend().texts] for axis in figure.axes] == [
+        ["a", "b"],
+        ["c"],
+    ]
     assert not figure.legends and figure.axes[1].get_ylim() == (0, 2)
 
 
 def test_only_the_curves_with_a_spread_get_a_band():
-    figure = figures.panels(X, {"left": {"a": X, "b": X**2}, "right": {"b": X}}, xlabel="x", ylabel="value", spread={"left": {"a": (X - 1, X + 1)}})
+    figure = figures.panels(
+        X,
+        {"left": {"a": X, "b": X**2}, "right": {"b": X}},
+        xlabel="x",
+        ylabel="value",
+        spread={"left": {"a": (X - 1, X + 1)}},
+    )
     assert [len(axis.collections) for axis in figure.axes] == [1, 0]
 
 
@@ -292,7 +410,12 @@ def test_rows_of_dots_have_the_same_series():
 
 
 def test_intervals_draw_mean_low_and_high_from_the_top():
-    figure = figures.intervals({"one": (0.1, -0.1, 0.4), "two": (-0.2, -0.3, -0.1)}, xlabel="difference", level=0.0, margin=0.05)
+    figure = figures.intervals(
+        {"one": (0.1, -0.1, 0.4), "two": (-0.2, -0.3, -0.1)},
+        xlabel="difference",
+        level=0.0,
+        margin=0.05,
+    )
     axis = figure.axes[0]
     assert np.array_equal(axis.lines[1].get_xdata(), [0.1, -0.2])
     bars = axis.containers[0].lines[2][0].get_segments()
@@ -308,10 +431,21 @@ def test_bars_have_the_given_heights():
 
 
 def test_dots_stand_at_their_values_and_the_first_row_is_on_top():
-    axis = figures.dots({"one": {"before": 1.0, "after": 3.0}, "two": {"before": 2.0, "after": 0.5}}, xlabel="size", level=1).axes[0]
+    axis = figures.dots(
+        {"one": {"before": 1.0, "after": 3.0}, "two": {"before": 2.0, "after": 0.5}},
+        xlabel="size",
+        level=1,
+    ).axes[0]
     before, after, level = axis.lines
-    assert list(before.get_xdata()) == [1.0, 2.0] and list(after.get_xdata()) == [3.0, 0.5] and list(level.get_xdata()) == [1, 1]
-    assert [label.get_text() for label in axis.get_yticklabels()] == ["one", "two"] and axis.yaxis_inverted()
+    assert (
+        list(before.get_xdata()) == [1.0, 2.0]
+        and list(after.get_xdata()) == [3.0, 0.5]
+        and list(level.get_xdata()) == [1, 1]
+    )
+    assert [label.get_text() for label in axis.get_yticklabels()] == [
+        "one",
+        "two",
+    ] and axis.yaxis_inverted()
     joined = axis.collections[0].get_segments()
     assert [sorted(segment[:, 0]) for segment in joined] == [[1.0, 3.0], [0.5, 2.0]]
 
@@ -322,7 +456,9 @@ def test_clock_hands_point_at_position_times_frequency_from_the_top():
     for row, position in enumerate([0, 1, 10]):
         for column in range(4):
             x, y = axes[row, column].lines[0].get_data()
-            assert np.allclose([x[1], y[1]], [np.sin(position * w[column]), np.cos(position * w[column])])
+            assert np.allclose(
+                [x[1], y[1]], [np.sin(position * w[column]), np.cos(position * w[column])]
+            )
 
 
 def test_small_multiples_and_trajectories_draw_their_data():

@@ -1,4 +1,6 @@
-"""The formula's defining properties, the faults people have made with it, and what bad input is told. Precision: test_formula_precision.py."""
+"""The formula's defining properties, the faults people have made with it, and what bad input is
+told. Precision: test_formula_precision.py.
+"""
 
 import inspect
 import math
@@ -11,7 +13,15 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 import sinpe
-from sinpe import formula, inverse_frequencies, shift_matrix, similarity, sinusoidal_encoding, sinusoidal_encoding_2d, wavelengths
+from sinpe import (
+    formula,
+    inverse_frequencies,
+    shift_matrix,
+    similarity,
+    sinusoidal_encoding,
+    sinusoidal_encoding_2d,
+    wavelengths,
+)
 
 widths = st.integers(1, 40).map(lambda half: 2 * half)
 layouts = st.sampled_from(["interleaved", "concatenated"])
@@ -42,7 +52,12 @@ def test_a_code_is_the_formula(position, d_model, base, layout, spacing):
 
 def test_the_defaults_are_the_paper():
     signature = inspect.signature(sinusoidal_encoding).parameters
-    assert [signature[name].default for name in ("base", "layout", "spacing", "dtype")] == [10_000.0, "interleaved", "paper", np.float64]
+    assert [signature[name].default for name in ("base", "layout", "spacing", "dtype")] == [
+        10_000.0,
+        "interleaved",
+        "paper",
+        np.float64,
+    ]
     assert np.allclose(sinusoidal_encoding(50, 16), [literal(p, 16) for p in range(50)], atol=1e-13)
 
 
@@ -60,7 +75,9 @@ def test_a_float_or_a_0d_array_is_one_position(position):
 
 @given(arrays.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=4), widths, layouts, dtypes)
 def test_the_shape_is_that_of_the_positions_and_a_column_axis(shape, d_model, layout, dtype):
-    table = sinusoidal_encoding(np.linspace(-5, 5, math.prod(shape)).reshape(shape), d_model, layout=layout, dtype=dtype)
+    table = sinusoidal_encoding(
+        np.linspace(-5, 5, math.prod(shape)).reshape(shape), d_model, layout=layout, dtype=dtype
+    )
     assert table.shape == (*shape, d_model)
     assert table.dtype == dtype
 
@@ -71,21 +88,37 @@ def test_no_positions_give_no_rows(empty):
     assert similarity(np.zeros((2, 0)), 8).shape == (2, 0)
 
 
-@pytest.mark.parametrize("given_as", [list, tuple, np.int64, np.int8, np.uint16, np.float32, np.float16])
+@pytest.mark.parametrize(
+    "given_as", [list, tuple, np.int64, np.int8, np.uint16, np.float32, np.float16]
+)
 def test_positions_may_come_in_any_real_type(given_as):
     values = [0, 1, 5, 100]
     as_given = given_as(values) if given_as in (list, tuple) else np.array(values, given_as)
-    assert np.array_equal(sinusoidal_encoding(as_given, 8), sinusoidal_encoding(np.array(values, float), 8))
+    assert np.array_equal(
+        sinusoidal_encoding(as_given, 8), sinusoidal_encoding(np.array(values, float), 8)
+    )
 
 
-@given(arrays.arrays(float, st.integers(1, 60), elements=positions), widths, spacings, dtypes, st.data())
+@given(
+    arrays.arrays(float, st.integers(1, 60), elements=positions),
+    widths,
+    spacings,
+    dtypes,
+    st.data(),
+)
 def test_a_code_does_not_depend_on_its_neighbours(values, d_model, spacing, dtype, data):
     together = sinusoidal_encoding(values, d_model, spacing=spacing, dtype=dtype)
     at = data.draw(st.integers(0, len(values) - 1))
-    assert np.array_equal(together[at], sinusoidal_encoding(values[at], d_model, spacing=spacing, dtype=dtype))
+    assert np.array_equal(
+        together[at], sinusoidal_encoding(values[at], d_model, spacing=spacing, dtype=dtype)
+    )
     order = np.array(data.draw(st.permutations(range(len(values)))))
-    assert np.array_equal(together[order], sinusoidal_encoding(values[order], d_model, spacing=spacing, dtype=dtype))
-    assert np.array_equal(together[::2], sinusoidal_encoding(values[::2], d_model, spacing=spacing, dtype=dtype))
+    assert np.array_equal(
+        together[order], sinusoidal_encoding(values[order], d_model, spacing=spacing, dtype=dtype)
+    )
+    assert np.array_equal(
+        together[::2], sinusoidal_encoding(values[::2], d_model, spacing=spacing, dtype=dtype)
+    )
 
 
 @pytest.mark.parametrize("d_model", [2, 16, 512])
@@ -93,14 +126,26 @@ def test_many_positions_at_once_equal_few_at_a_time(d_model):
     block = 2 * formula._BLOCK // d_model  # rows that the implementation computes together
     length = 3 * block + 7
     whole = sinusoidal_encoding(length, d_model, dtype=np.float32)
-    for start, stop in ((0, 1), (block - 1, block + 1), (block, 2 * block), (2 * block - 3, length)):
-        assert np.array_equal(whole[start:stop], sinusoidal_encoding(np.arange(start, stop), d_model, dtype=np.float32))
+    for start, stop in (
+        (0, 1),
+        (block - 1, block + 1),
+        (block, 2 * block),
+        (2 * block - 3, length),
+    ):
+        assert np.array_equal(
+            whole[start:stop],
+            sinusoidal_encoding(np.arange(start, stop), d_model, dtype=np.float32),
+        )
 
 
 @given(positions, widths, spacings)
 def test_the_sines_are_odd_and_the_cosines_even(position, d_model, spacing):
-    sin, cos = np.split(sinusoidal_encoding(position, d_model, layout="concatenated", spacing=spacing), 2)
-    sin_back, cos_back = np.split(sinusoidal_encoding(-position, d_model, layout="concatenated", spacing=spacing), 2)
+    sin, cos = np.split(
+        sinusoidal_encoding(position, d_model, layout="concatenated", spacing=spacing), 2
+    )
+    sin_back, cos_back = np.split(
+        sinusoidal_encoding(-position, d_model, layout="concatenated", spacing=spacing), 2
+    )
     assert np.array_equal(sin_back, -sin)
     assert np.array_equal(cos_back, cos)
 
@@ -121,14 +166,25 @@ def test_a_base_of_one_turns_every_pair_alike():
     assert np.array_equal(inverse_frequencies(8, 1), np.ones(4))
 
 
-@given(st.integers(1, 6), st.integers(1, 6), st.integers(1, 10).map(lambda q: 4 * q), layouts, spacings, dtypes)
-def test_a_grid_encodes_the_row_in_one_half_and_the_column_in_the_other(height, width, d_model, layout, spacing, dtype):
+@given(
+    st.integers(1, 6),
+    st.integers(1, 6),
+    st.integers(1, 10).map(lambda q: 4 * q),
+    layouts,
+    spacings,
+    dtypes,
+)
+def test_a_grid_encodes_the_row_in_one_half_and_the_column_in_the_other(
+    height, width, d_model, layout, spacing, dtype
+):
     options = {"layout": layout, "spacing": spacing, "dtype": dtype}
     grid = sinusoidal_encoding_2d(height, width, d_model, 100.0, **options)
     assert (grid.shape, grid.dtype) == ((height, width, d_model), dtype)
     for row in range(height):
         for column in range(width):
-            halves = [sinusoidal_encoding(float(p), d_model // 2, 100.0, **options) for p in (row, column)]
+            halves = [
+                sinusoidal_encoding(float(p), d_model // 2, 100.0, **options) for p in (row, column)
+            ]
             assert np.array_equal(grid[row, column], np.concatenate(halves))
 
 
@@ -141,9 +197,14 @@ def test_an_empty_grid_has_no_codes():
 
 @given(positions, positions, widths, st.floats(2, 1e6), layouts)
 def test_a_shift_matrix_moves_every_code(position, offset, d_model, base, layout):
-    code, moved = (sinusoidal_encoding(p, d_model, base, layout=layout) for p in (position, position + offset))
-    slack = 4 * np.finfo(float).eps * (abs(position) + abs(offset) + 1)  # position + offset was rounded
-    assert np.allclose(shift_matrix(offset, d_model, base, layout=layout) @ code, moved, rtol=0, atol=slack)
+    code, moved = (
+        sinusoidal_encoding(p, d_model, base, layout=layout) for p in (position, position + offset)
+    )
+    # position + offset was rounded
+    slack = 4 * np.finfo(float).eps * (abs(position) + abs(offset) + 1)
+    assert np.allclose(
+        shift_matrix(offset, d_model, base, layout=layout) @ code, moved, rtol=0, atol=slack
+    )
 
 
 @given(positions, widths, layouts)
@@ -156,8 +217,12 @@ def test_a_shift_matrix_is_orthogonal_and_its_inverse_shifts_back(offset, d_mode
 
 @given(st.integers(-1000, 1000), st.integers(-1000, 1000), widths, layouts)
 def test_two_shifts_make_one(first, second, d_model, layout):
-    both = shift_matrix(first, d_model, layout=layout) @ shift_matrix(second, d_model, layout=layout)
-    assert np.allclose(both, shift_matrix(first + second, d_model, layout=layout), rtol=0, atol=1e-14)
+    both = shift_matrix(first, d_model, layout=layout) @ shift_matrix(
+        second, d_model, layout=layout
+    )
+    assert np.allclose(
+        both, shift_matrix(first + second, d_model, layout=layout), rtol=0, atol=1e-14
+    )
 
 
 def test_no_shift_is_the_identity():
@@ -168,16 +233,23 @@ def test_no_shift_is_the_identity():
 def test_a_shift_matrix_has_one_rotation_a_pair():
     matrix, w = shift_matrix(3, 6), inverse_frequencies(6)
     for i in range(3):
-        block = [[math.cos(3 * w[i]), math.sin(3 * w[i])], [-math.sin(3 * w[i]), math.cos(3 * w[i])]]
+        block = [
+            [math.cos(3 * w[i]), math.sin(3 * w[i])],
+            [-math.sin(3 * w[i]), math.cos(3 * w[i])],
+        ]
         assert np.allclose(matrix[2 * i : 2 * i + 2, 2 * i : 2 * i + 2], block, rtol=0, atol=1e-15)
     assert np.count_nonzero(matrix) == 12
 
 
 @given(positions, positions, widths, st.floats(2, 1e6))
 def test_similarity_is_the_normalised_dot_product(position, offset, d_model, base):
-    product = sinusoidal_encoding(position, d_model, base) @ sinusoidal_encoding(position + offset, d_model, base)
+    product = sinusoidal_encoding(position, d_model, base) @ sinusoidal_encoding(
+        position + offset, d_model, base
+    )
     slack = 4 * np.finfo(float).eps * (abs(position) + abs(offset) + 1)
-    assert np.isclose(similarity(offset, d_model, base), product / (d_model / 2), rtol=0, atol=slack)
+    assert np.isclose(
+        similarity(offset, d_model, base), product / (d_model / 2), rtol=0, atol=slack
+    )
 
 
 @given(positions, widths)
@@ -208,16 +280,23 @@ def test_no_two_codes_meet_within_200_000_positions(d_model, nearest):
 
 
 def test_a_short_text_uses_few_directions():
-    """Chapter 05's count, from the eigenvalues of the matrix of dot products and not from singular values of the table."""
+    """Chapter 05's count, from the eigenvalues of the matrix of dot products and not from singular
+    values of the table.
+    """
     for length, count in ((64, 22), (512, 116)):
-        energy = np.linalg.eigvalsh(256 * similarity(np.subtract.outer(np.arange(length), np.arange(length)), 512))[::-1]
+        energy = np.linalg.eigvalsh(
+            256 * similarity(np.subtract.outer(np.arange(length), np.arange(length)), 512)
+        )[::-1]
         held = np.cumsum(energy) / (256 * length)
         assert held[count - 2] < 0.999 <= held[count - 1]
 
 
 @pytest.mark.parametrize("loudness", [1 / 32, 1, 32])
 def test_a_projection_reads_the_word_whatever_the_position(loudness):
-    codes, words = sinusoidal_encoding(16, 128), loudness * np.random.default_rng(0).normal(size=(100, 128))
+    codes, words = (
+        sinusoidal_encoding(16, 128),
+        loudness * np.random.default_rng(0).normal(size=(100, 128)),
+    )
     used = np.linalg.qr(codes.T)[0]
     outside = np.eye(128) - used @ used.T  # the directions that no code uses
     sums = (words[:, None] + codes) @ outside
@@ -228,7 +307,9 @@ def test_a_projection_reads_the_word_whatever_the_position(loudness):
 def test_concatenating_and_projecting_is_a_sum_of_two_projections():
     rng = np.random.default_rng(1)
     x, p, weight = rng.normal(size=(5, 12)), sinusoidal_encoding(5, 12), rng.normal(size=(7, 24))
-    assert np.allclose(np.concatenate([x, p], axis=1) @ weight.T, x @ weight[:, :12].T + p @ weight[:, 12:].T)
+    assert np.allclose(
+        np.concatenate([x, p], axis=1) @ weight.T, x @ weight[:, :12].T + p @ weight[:, 12:].T
+    )
     tied = np.concatenate([weight[:, :12], weight[:, :12]], axis=1)
     assert np.allclose(np.concatenate([x, p], axis=1) @ tied.T, (x + p) @ weight[:, :12].T)
 
@@ -238,9 +319,18 @@ def test_concatenating_and_projecting_is_a_sum_of_two_projections():
 
 @pytest.mark.parametrize("d_model", [1, 3, 7, 127])
 @pytest.mark.parametrize(
-    "function", [inverse_frequencies, wavelengths, lambda d: sinusoidal_encoding(4, d), lambda d: shift_matrix(1, d), lambda d: similarity(1, d)]
+    "function",
+    [
+        inverse_frequencies,
+        wavelengths,
+        lambda d: sinusoidal_encoding(4, d),
+        lambda d: shift_matrix(1, d),
+        lambda d: similarity(1, d),
+    ],
 )
-def test_an_odd_width_is_refused_because_each_frequency_needs_a_sine_and_a_cosine(d_model, function):
+def test_an_odd_width_is_refused_because_each_frequency_needs_a_sine_and_a_cosine(
+    d_model, function
+):
     with pytest.raises(ValueError, match=rf"d_model.*sine and a cosine.*{d_model}"):
         function(d_model)
 
@@ -252,7 +342,9 @@ def test_the_cosine_shares_the_frequency_of_its_sine():
 
 
 def test_the_exponent_is_not_doubled():
-    assert np.allclose([inverse_frequencies(4)[-1], inverse_frequencies(8)[-1]], [0.01, 0.001], rtol=1e-15)
+    assert np.allclose(
+        [inverse_frequencies(4)[-1], inverse_frequencies(8)[-1]], [0.01, 0.001], rtol=1e-15
+    )
     assert np.isclose(wavelengths(512)[-1], 60_611, atol=1)
     assert np.allclose(sinusoidal_encoding(2, 4)[1, 2:], [0.00999983, 0.99995000], atol=1e-8)
 
@@ -268,7 +360,9 @@ def test_the_logarithm_is_not_divided_with_floor():
 
 def test_a_longer_table_extends_a_shorter_one():
     assert np.array_equal(sinusoidal_encoding(230, 16)[:200], sinusoidal_encoding(200, 16))
-    assert np.array_equal(sinusoidal_encoding(230, 16)[200:], sinusoidal_encoding(np.arange(200, 230), 16))
+    assert np.array_equal(
+        sinusoidal_encoding(230, 16)[200:], sinusoidal_encoding(np.arange(200, 230), 16)
+    )
 
 
 def test_low_precision_keeps_its_codes_apart_because_angles_are_exact():
@@ -276,15 +370,25 @@ def test_low_precision_keeps_its_codes_apart_because_angles_are_exact():
     assert np.isfinite(half).all()
     for dtype, least in ((np.float32, 2048), (np.float16, 2048)):
         assert len(np.unique(sinusoidal_encoding(2048, 64, dtype=dtype), axis=0)) == least
-    naive = np.arange(10**6, 10**6 + 100, dtype=np.float32)[:, None] * inverse_frequencies(64).astype(np.float32)
+    naive = np.arange(10**6, 10**6 + 100, dtype=np.float32)[:, None] * inverse_frequencies(
+        64
+    ).astype(np.float32)
     exact = sinusoidal_encoding(np.arange(10**6, 10**6 + 100), 64)
     assert np.abs(np.sin(naive) - exact[:, 0::2]).max() > 1e-2  # what float32 angles would give
-    assert np.abs(sinusoidal_encoding(np.arange(10**6, 10**6 + 100), 64, dtype=np.float32) - exact).max() < 2.99e-8
+    assert (
+        np.abs(
+            sinusoidal_encoding(np.arange(10**6, 10**6 + 100), 64, dtype=np.float32) - exact
+        ).max()
+        < 2.99e-8
+    )
 
 
 @pytest.mark.parametrize(("d_model", "ratio"), [(512, 0.965), (16, 0.316)])
 def test_tensor2tensor_has_other_frequencies_and_not_another_order(d_model, ratio):
-    paper, other = inverse_frequencies(d_model), inverse_frequencies(d_model, spacing="tensor2tensor")
+    paper, other = (
+        inverse_frequencies(d_model),
+        inverse_frequencies(d_model, spacing="tensor2tensor"),
+    )
     assert round(other[-1] / paper[-1], 3) == ratio
     assert other[-1] == 1e-4
     assert not np.allclose(np.sort(paper), np.sort(other))
@@ -298,7 +402,10 @@ def test_the_last_frequency_of_each_spacing_at_width_four():
 @given(positions, widths, spacings)
 def test_layouts_are_a_permutation_of_each_other(position, d_model, spacing):
     permutation = np.concatenate([np.arange(0, d_model, 2), np.arange(1, d_model, 2)])
-    interleaved, concatenated = (sinusoidal_encoding(position, d_model, layout=layout, spacing=spacing) for layout in formula.LAYOUTS)
+    interleaved, concatenated = (
+        sinusoidal_encoding(position, d_model, layout=layout, spacing=spacing)
+        for layout in formula.LAYOUTS
+    )
     assert np.array_equal(interleaved[permutation], concatenated)
     matrices = [shift_matrix(position, d_model, layout=layout) for layout in formula.LAYOUTS]
     assert np.array_equal(matrices[0][np.ix_(permutation, permutation)], matrices[1])
@@ -312,14 +419,53 @@ def test_the_smallest_width_has_one_pair_in_both_spacings():
 # Bad input
 
 WIDTH = [0, -2, 3, 2.0, 2.5, "4", None, True, np.True_, np.array([4, 6]), 1 + 0j, math.nan]
-BASE = [0, -1, -0.0, math.nan, math.inf, -math.inf, "x", "10000", None, 1j, [1, 2], np.array([1.0, 2.0]), 10**400]
+BASE = [
+    0,
+    -1,
+    -0.0,
+    math.nan,
+    math.inf,
+    -math.inf,
+    "x",
+    "10000",
+    None,
+    1j,
+    [1, 2],
+    np.array([1.0, 2.0]),
+    10**400,
+]
 POSITIONS = [
-    -1, True, None, "3", 1j, math.nan, math.inf, -math.inf, [0, math.nan], np.array([1, np.inf]), ["a"], [None], {1, 2}, np.array([True]), [2**53 + 1], np.array([2**64 - 1], np.uint64),
-    np.array([1 + 0j]), np.array(["2026-01-01"], "M8[D]"),
-]  # fmt: skip
+    -1,
+    True,
+    None,
+    "3",
+    1j,
+    math.nan,
+    math.inf,
+    -math.inf,
+    [0, math.nan],
+    np.array([1, np.inf]),
+    ["a"],
+    [None],
+    {1, 2},
+    np.array([True]),
+    [2**53 + 1],
+    np.array([2**64 - 1], np.uint64),
+    np.array([1 + 0j]),
+    np.array(["2026-01-01"], "M8[D]"),
+]
 OFFSET = [True, None, "3", 1j, math.nan, math.inf, [1, 2], np.array([1.0]), 2**53 + 1]
 OPTION = ["", "paper ", "Interleaved", None, 0, ("interleaved",)]
-DTYPE = [int, "int8", "float128x", complex, np.longdouble if np.longdouble != np.float64 else int, "bfloat16", object, 7]
+DTYPE = [
+    int,
+    "int8",
+    "float128x",
+    complex,
+    np.longdouble if np.longdouble != np.float64 else int,
+    "bfloat16",
+    object,
+    7,
+]
 COUNT = [-1, 2.0, "3", None, True, [2]]
 
 
@@ -327,20 +473,34 @@ def cases():
     for name, function in {
         "inverse_frequencies": lambda **bad: inverse_frequencies(**{"d_model": 8, **bad}),
         "wavelengths": lambda **bad: wavelengths(**{"d_model": 8, **bad}),
-        "sinusoidal_encoding": lambda **bad: sinusoidal_encoding(**{"positions": 3, "d_model": 8, **bad}),
-        "sinusoidal_encoding_2d": lambda **bad: sinusoidal_encoding_2d(**{"height": 2, "width": 3, "d_model": 8, **bad}),
+        "sinusoidal_encoding": lambda **bad: sinusoidal_encoding(
+            **{"positions": 3, "d_model": 8, **bad}
+        ),
+        "sinusoidal_encoding_2d": lambda **bad: sinusoidal_encoding_2d(
+            **{"height": 2, "width": 3, "d_model": 8, **bad}
+        ),
         "shift_matrix": lambda **bad: shift_matrix(**{"offset": 1, "d_model": 8, **bad}),
         "similarity": lambda **bad: similarity(**{"offsets": 1, "d_model": 8, **bad}),
     }.items():
         known = inspect.signature(getattr(sinpe, name)).parameters
         bad = {
-            "d_model": [*WIDTH, *([6] if name.endswith("2d") else [])], "base": BASE, "positions": POSITIONS, "offset": OFFSET, "offsets": POSITIONS[1:],
-            "layout": OPTION, "spacing": OPTION, "dtype": DTYPE, "height": COUNT, "width": COUNT,
-        }  # fmt: skip
+            "d_model": [*WIDTH, *([6] if name.endswith("2d") else [])],
+            "base": BASE,
+            "positions": POSITIONS,
+            "offset": OFFSET,
+            "offsets": POSITIONS[1:],
+            "layout": OPTION,
+            "spacing": OPTION,
+            "dtype": DTYPE,
+            "height": COUNT,
+            "width": COUNT,
+        }
         assert set(known) <= set(bad)  # every argument of every function is tried
         for argument in known:
             for value in bad[argument]:
-                yield pytest.param(function, argument, value, id=f"{name}-{argument}-{value!r}"[:80])
+                yield pytest.param(
+                    function, argument, value, id=f"{name}-{argument}-{value!r}"[:80]
+                )
 
 
 @pytest.mark.parametrize(("function", "argument", "value"), list(cases()))
@@ -349,7 +509,13 @@ def test_bad_input_is_refused_by_a_message_that_names_argument_and_value(functio
         function(**{argument: value})
     message = str(caught.value)
     assert argument in message
-    shown = [repr(value), str(value), *(str(part) for part in np.ravel(np.asarray(value, object))), str(np.asarray(value).dtype), str(np.shape(value))]
+    shown = [
+        repr(value),
+        str(value),
+        *(str(part) for part in np.ravel(np.asarray(value, object))),
+        str(np.asarray(value).dtype),
+        str(np.shape(value)),
+    ]
     assert any(text in message for text in shown), message
 
 
@@ -391,7 +557,8 @@ def test_what_is_returned_belongs_to_the_caller(function):
 
 
 def test_threads_get_the_same_values():
-    jobs = [(d_model, base) for d_model in range(2, 130, 2) for base in (10.0, 10_000.0, 5e5)]  # more than the cache of frequencies holds
+    # more than the cache of frequencies holds
+    jobs = [(d_model, base) for d_model in range(2, 130, 2) for base in (10.0, 10_000.0, 5e5)]
 
     def job(arguments):
         return inverse_frequencies(*arguments), sinusoidal_encoding(20, *arguments)
@@ -405,11 +572,21 @@ def test_threads_get_the_same_values():
 
 @pytest.mark.parametrize(
     "statement",
-    ["import sinpe", "import sinpe.formula", "from sinpe import sinusoidal_encoding, similarity; sinusoidal_encoding(4, 8)", "import sinpe; dir(sinpe)"],
+    [
+        "import sinpe",
+        "import sinpe.formula",
+        "from sinpe import sinusoidal_encoding, similarity; sinusoidal_encoding(4, 8)",
+        "import sinpe; dir(sinpe)",
+    ],
 )
 def test_the_formula_needs_numpy_alone(run_python, statement):
     heavy = ("torch", "matplotlib", "scipy", "tqdm", "IPython", "pandas")
-    assert run_python(f"import sys\n{statement}\nprint([name for name in {heavy} if name in sys.modules])").strip() == "[]"
+    assert (
+        run_python(
+            f"import sys\n{statement}\nprint([name for name in {heavy} if name in sys.modules])"
+        ).strip()
+        == "[]"
+    )
 
 
 def test_the_formula_leaves_numpys_state_alone():
@@ -419,7 +596,14 @@ def test_the_formula_leaves_numpys_state_alone():
 
 
 def test_public_names_are_reexported():
-    for name in ("inverse_frequencies", "wavelengths", "sinusoidal_encoding", "sinusoidal_encoding_2d", "shift_matrix", "similarity"):
+    for name in (
+        "inverse_frequencies",
+        "wavelengths",
+        "sinusoidal_encoding",
+        "sinusoidal_encoding_2d",
+        "shift_matrix",
+        "similarity",
+    ):
         assert getattr(sinpe, name) is getattr(formula, name)
         assert name in sinpe.__all__
     with pytest.raises(AttributeError, match="no_such_name"):

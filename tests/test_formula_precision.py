@@ -1,4 +1,6 @@
-"""How exact the tables are, measured against mpmath: a slow literal loop, and a fast reference for every position up to 2^20."""
+"""How exact the tables are, measured against mpmath: a slow literal loop, and a fast reference for
+every position up to 2^20.
+"""
 
 from decimal import Decimal
 from functools import lru_cache
@@ -13,10 +15,35 @@ from sinpe import inverse_frequencies, similarity, sinusoidal_encoding, waveleng
 
 FLOAT32 = 2.99e-8  # half an ulp of 1, 2^-25, and a little
 FLOAT16 = 2.0**-12 * (1 + 1e-9)
-FLOAT64 = 4e-16  # NumPy's sine and cosine are not correctly rounded: an ulp there, and one for the rest of the angle
+# NumPy's sine and cosine are not correctly rounded: an ulp there, and one for the rest of the angle
+FLOAT64 = 4e-16
 TOP = 2**20
-# Near multiples of π/2, where sine or cosine is almost zero: numerators of the continued fractions of π and π/2, and what float32 finds hard.
-ADVERSARIAL = [0, 1, 2, 11, 22, 333, 355, 710, 2048, 2049, 16_383, 16_384, 16_385, 65_535, 65_536, 103_993, 104_348, 208_341, 312_689, 833_719, TOP - 1, TOP]
+# Near multiples of π/2, where sine or cosine is almost zero: numerators of the continued fractions
+# of π and π/2, and what float32 finds hard.
+ADVERSARIAL = [
+    0,
+    1,
+    2,
+    11,
+    22,
+    333,
+    355,
+    710,
+    2048,
+    2049,
+    16_383,
+    16_384,
+    16_385,
+    65_535,
+    65_536,
+    103_993,
+    104_348,
+    208_341,
+    312_689,
+    833_719,
+    TOP - 1,
+    TOP,
+]
 
 widths = st.integers(2, 64).map(lambda half: 2 * half)
 bases = st.one_of(st.just(10_000.0), st.floats(1.5, 1e7))
@@ -32,7 +59,9 @@ def exact_frequencies(d_model, base=10_000.0, spacing="paper"):
 
 
 def exact_code(position, d_model, base=10_000.0, spacing="paper"):
-    """One code, literally from the formula: a list of mpmath numbers, sine and cosine beside each other."""
+    """One code, literally from the formula: a list of mpmath numbers, sine and cosine beside each
+    other.
+    """
     code = []
     with mpmath.workdps(60):
         for frequency in exact_frequencies(d_model, base, spacing):
@@ -43,13 +72,18 @@ def exact_code(position, d_model, base=10_000.0, spacing="paper"):
 
 def largest_error(code, exact):
     with mpmath.workdps(60):
-        return max(float(abs(mpmath.mpf(float(value)) - right)) for value, right in zip(code, exact, strict=True))
+        return max(
+            float(abs(mpmath.mpf(float(value)) - right))
+            for value, right in zip(code, exact, strict=True)
+        )
 
 
 def exact_table(start, length, frequencies):
-    """sin and cos of (start … start + length − 1) × frequency, each of shape (length, len(frequencies)), right to 1e-15.
+    """sin and cos of (start … start + length − 1) × frequency, each of shape (length,
+    len(frequencies)), right to 1e-15.
 
-    Written as sin(a + b) with a = a multiple of √length and b = the rest, so that mpmath computes few values and NumPy only adds and multiplies.
+    Written as sin(a + b) with a = a multiple of √length and b = the rest, so that mpmath computes
+    few values and NumPy only adds and multiplies.
     """
     positions, step = np.arange(start, start + length), int(length**0.5)
     high, low = np.unique(positions // step), np.arange(step)
@@ -58,23 +92,36 @@ def exact_table(start, length, frequencies):
         for points in (step * high, low):
             values = [[mpmath.cos_sin(int(p) * w) for w in frequencies] for p in points]
             tables.append(np.array(values, dtype=float))
-    (cos_a, sin_a), (cos_b, sin_b) = np.moveaxis(tables[0][positions // step - high[0]], -1, 0), np.moveaxis(tables[1][positions % step], -1, 0)
+    (cos_a, sin_a), (cos_b, sin_b) = (
+        np.moveaxis(tables[0][positions // step - high[0]], -1, 0),
+        np.moveaxis(tables[1][positions % step], -1, 0),
+    )
     return sin_a * cos_b + cos_a * sin_b, cos_a * cos_b - sin_a * sin_b
 
 
 def test_the_fast_reference_agrees_with_the_literal_loop():
     sin, cos = exact_table(TOP - 3, 3, exact_frequencies(6))
     for row, position in enumerate(range(TOP - 3, TOP)):
-        assert largest_error(np.stack([sin[row], cos[row]], axis=1).ravel(), exact_code(position, 6)) < 1e-15
+        assert (
+            largest_error(np.stack([sin[row], cos[row]], axis=1).ravel(), exact_code(position, 6))
+            < 1e-15
+        )
 
 
-@given(st.one_of(st.sampled_from(ADVERSARIAL), st.integers(-TOP, TOP), st.floats(-TOP, TOP)), widths, bases, spacings)
+@given(
+    st.one_of(st.sampled_from(ADVERSARIAL), st.integers(-TOP, TOP), st.floats(-TOP, TOP)),
+    widths,
+    bases,
+    spacings,
+)
 def test_float32_is_within_half_an_ulp_of_one(position, d_model, base, spacing):
     code = sinusoidal_encoding(float(position), d_model, base, spacing=spacing, dtype=np.float32)
     assert largest_error(code, exact_code(float(position), d_model, base, spacing)) <= FLOAT32
 
 
-@pytest.mark.parametrize(("dtype", "bound"), [(np.float16, FLOAT16), (np.float32, FLOAT32), (np.float64, FLOAT64)])
+@pytest.mark.parametrize(
+    ("dtype", "bound"), [(np.float16, FLOAT16), (np.float32, FLOAT32), (np.float64, FLOAT64)]
+)
 @pytest.mark.parametrize("d_model", [4, 6, 64, 254, 512, 1024])
 def test_hard_positions_at_every_width(d_model, dtype, bound):
     table = sinusoidal_encoding(np.array(ADVERSARIAL), d_model, dtype=dtype)
@@ -88,7 +135,10 @@ def test_every_position_up_to_two_to_the_twenty(d_model, base):
     frequencies = exact_frequencies(d_model, base)
     for start in range(0, TOP + 1, step):
         length = min(step, TOP + 1 - start)
-        table, (sin, cos) = sinusoidal_encoding(np.arange(start, start + length), d_model, base, dtype=np.float32), exact_table(start, length, frequencies)
+        table, (sin, cos) = (
+            sinusoidal_encoding(np.arange(start, start + length), d_model, base, dtype=np.float32),
+            exact_table(start, length, frequencies),
+        )
         assert np.abs(table[:, 0::2] - sin).max() <= FLOAT32
         assert np.abs(table[:, 1::2] - cos).max() <= FLOAT32
 
@@ -97,20 +147,32 @@ def test_every_position_up_to_two_to_the_twenty(d_model, base):
 def test_stretches_of_positions_at_every_width(d_model, length):
     frequencies, rng = exact_frequencies(d_model), np.random.default_rng(d_model)
     for start in [0, TOP - length + 1, *rng.integers(0, TOP - length, 2).tolist()]:
-        table, (sin, cos) = sinusoidal_encoding(np.arange(start, start + length), d_model, dtype=np.float32), exact_table(start, length, frequencies)
+        table, (sin, cos) = (
+            sinusoidal_encoding(np.arange(start, start + length), d_model, dtype=np.float32),
+            exact_table(start, length, frequencies),
+        )
         assert np.abs(table[:, 0::2] - sin).max() <= FLOAT32
         assert np.abs(table[:, 1::2] - cos).max() <= FLOAT32
 
 
-@pytest.mark.parametrize("position", [2.0**30 + 0.5, 1e9, 2.0**40, 1e15, 2.0**53, -(2.0**53), 0.1, -1e-9, 1e-300, 5e-324])
+@pytest.mark.parametrize(
+    "position", [2.0**30 + 0.5, 1e9, 2.0**40, 1e15, 2.0**53, -(2.0**53), 0.1, -1e-9, 1e-300, 5e-324]
+)
 def test_huge_tiny_and_fractional_positions(position):
     for dtype, bound in ((np.float16, FLOAT16), (np.float32, FLOAT32), (np.float64, FLOAT64)):
-        assert largest_error(sinusoidal_encoding(position, 8, dtype=dtype), exact_code(position, 8)) <= bound
+        assert (
+            largest_error(sinusoidal_encoding(position, 8, dtype=dtype), exact_code(position, 8))
+            <= bound
+        )
 
 
 @given(widths, st.one_of(st.just(10_000.0), st.floats(1e-3, 1e12)), spacings)
 def test_frequencies_are_correctly_rounded(d_model, base, spacing):
-    for value, right in zip(inverse_frequencies(d_model, base, spacing=spacing), exact_frequencies(d_model, base, spacing), strict=True):
+    for value, right in zip(
+        inverse_frequencies(d_model, base, spacing=spacing),
+        exact_frequencies(d_model, base, spacing),
+        strict=True,
+    ):
         assert value == float(right)  # mpmath rounds to nearest when it converts
 
 
@@ -126,9 +188,13 @@ def test_similarity_is_exact_to_rounding(offset, d_model):
     assert abs(similarity(offset, d_model) - float(right)) < 1e-15
 
 
-@pytest.mark.parametrize(("d_model", "longest"), [(4, 628), (16, 19_869), (64, 47_117), (128, 54_410), (512, 60_611)])
+@pytest.mark.parametrize(
+    ("d_model", "longest"), [(4, 628), (16, 19_869), (64, 47_117), (128, 54_410), (512, 60_611)]
+)
 def test_the_longest_wavelength_stays_below_the_often_quoted_limit(d_model, longest):
     assert round(wavelengths(d_model)[-1]) == longest
     assert wavelengths(d_model)[0] == 2 * np.pi
     assert wavelengths(d_model)[-1] < 2 * np.pi * 10_000
-    assert np.isclose(wavelengths(d_model, spacing="tensor2tensor")[-1], 2 * np.pi * 10_000, rtol=1e-15)
+    assert np.isclose(
+        wavelengths(d_model, spacing="tensor2tensor")[-1], 2 * np.pi * 10_000, rtol=1e-15
+    )

@@ -1,4 +1,6 @@
-"""The address of the repository stands once; every link that follows from it agrees, and can be moved and moved back."""
+"""The address of the repository stands once; every link that follows from it agrees, and can be
+moved and moved back.
+"""
 
 import json
 import re
@@ -19,8 +21,12 @@ URL, BRANCH = CONFIG["repository"]["url"], CONFIG["repository"]["branch"]
 REPOSITORY = URL.removeprefix("https://github.com/")
 OWNER, NAME = REPOSITORY.split("/")
 TEXTS = {path.relative_to(ROOT).as_posix(): text for path, text in retarget.files(ROOT)}
-NOTEBOOKS = [name for name in TEXTS if name.startswith("notebooks/")]
-OTHER, ADA, BOB = (f"{owner}/{name}" for owner, name in (("ada-l", "positions_2.0"), ("ada", "positions"), ("bob", "attention")))  # no mentions
+NOTEBOOKS = [name for name in TEXTS if name.endswith(".ipynb")]
+# no mentions
+OTHER, ADA, BOB = (
+    f"{owner}/{name}"
+    for owner, name in (("ada-l", "positions_2.0"), ("ada", "positions"), ("bob", "attention"))
+)
 
 
 def test_the_tool_reads_the_address_as_yaml_does():
@@ -28,7 +34,7 @@ def test_the_tool_reads_the_address_as_yaml_does():
     assert BRANCH == "main"
 
 
-# --- nothing disagrees ------------------------------------------------------------------------------------------------------------
+# --- nothing disagrees
 
 LAUNCH = {  # what a link of this kind must point to, and the branch in it
     "Binder": r"mybinder\.org/v2/gh/([\w.-]+/[\w.-]+)/([\w.-]+)\?",
@@ -48,7 +54,9 @@ def test_every_link_of_a_kind_agrees_with_the_configuration(kind):
         if not name.startswith(("tests/", "notebooks/") if kind == "site" else "tests/")
     }
     found = {name: links for name, links in found.items() if links}
-    assert found and all({repository for repository, _ in links} == {wanted} for links in found.values()), found
+    assert found and all(
+        {repository for repository, _ in links} == {wanted} for links in found.values()
+    ), found
     assert {branch for links in found.values() for _, branch in links} <= {BRANCH, ""}, found
 
 
@@ -61,22 +69,29 @@ def test_the_owner_stands_nowhere_else():
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_a_notebook_launches_itself(name):
-    """Both links name this notebook and the branch, and the set-up cell installs from this repository."""
+    """Both links name this notebook and the branch, and the set-up cell installs from this
+    repository.
+    """
     cells = nbformat.read(ROOT / name, as_version=4).cells
     links = re.findall(r"\]\((https://[^)]+)\)", cells[0].source)
     assert links == [
         f"https://mybinder.org/v2/gh/{REPOSITORY}/{BRANCH}?urlpath=lab/tree/{name}",
         f"https://colab.research.google.com/github/{REPOSITORY}/blob/{BRANCH}/{name}",
     ]
-    assert f"git+{URL}\n" in "\n".join(cell.source + "\n" for cell in cells if cell.cell_type == "code")
+    assert f"git+{URL}\n" in "\n".join(
+        cell.source + "\n" for cell in cells if cell.cell_type == "code"
+    )
 
 
 def test_the_citation_names_the_repository_and_the_site():
     citation = yaml.safe_load(TEXTS["CITATION.cff"])
-    assert citation["repository-code"] == URL and citation["url"] == f"https://{OWNER}.github.io/{NAME}/"
+    assert (
+        citation["repository-code"] == URL
+        and citation["url"] == f"https://{OWNER}.github.io/{NAME}/"
+    )
 
 
-# --- moving it --------------------------------------------------------------------------------------------------------------------
+# --- moving it
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +105,11 @@ def original(tmp_path_factory):
 
 
 def snapshot(folder):
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
 
 
 @pytest.fixture(scope="module")
@@ -114,11 +133,20 @@ def test_moving_changes_nothing_but_the_address(original, moved):
     assert {name for name in before if before[name] != after[name]} == changed
     owner, name = OTHER.split("/")
     for path in changed:
-        text = before[path].decode().replace(f"{OWNER}.github.io/{NAME}", f"{owner}.github.io/{name}").replace(REPOSITORY, OTHER)
+        text = (
+            before[path]
+            .decode()
+            .replace(f"{OWNER}.github.io/{NAME}", f"{owner}.github.io/{name}")
+            .replace(REPOSITORY, OTHER)
+        )
         assert after[path].decode() == text, path
     for path in NOTEBOOKS:
-        assert [cell["id"] for cell in json.loads(after[path])["cells"]] == [cell["id"] for cell in json.loads(before[path])["cells"]]
-        assert {line for line in after[path].decode().splitlines()} - {line for line in before[path].decode().splitlines()} != set()
+        assert [cell["id"] for cell in json.loads(after[path])["cells"]] == [
+            cell["id"] for cell in json.loads(before[path])["cells"]
+        ]
+        assert {line for line in after[path].decode().splitlines()} - {
+            line for line in before[path].decode().splitlines()
+        } != set()
 
 
 def test_moving_back_restores_every_byte(original, moved, tmp_path):
@@ -133,7 +161,19 @@ def test_moving_to_where_it_is_does_nothing(original):
 
 @pytest.mark.parametrize(
     "wrong",
-    ["", "ada", "ada/", "/positions", "ada/posi tions", "-ada/positions", "ada-/positions", "ada_l/positions", "a" * 40 + "/positions", "ada/..", "ada/x.git"],
+    [
+        "",
+        "ada",
+        "ada/",
+        "/positions",
+        "ada/posi tions",
+        "-ada/positions",
+        "ada-/positions",
+        "ada_l/positions",
+        "a" * 40 + "/positions",
+        "ada/..",
+        "ada/x.git",
+    ],
 )
 def test_what_is_no_repository_is_refused(original, wrong):
     with pytest.raises(SystemExit, match="is not owner/name: letters"):
@@ -152,7 +192,9 @@ def test_the_repository_of_a_personal_site_is_refused(original):
 
 
 def test_a_repository_that_a_page_links_to_is_refused(tmp_path):
-    """Afterwards nobody could tell the course's links from the others, and moving back would change both."""
+    """Afterwards nobody could tell the course's links from the others, and moving back would change
+    both.
+    """
     (tmp_path / "_config.yml").write_text(f"repository:\n  url: https://github.com/{ADA}\n")
     (tmp_path / "page.md").write_text(f"Read https://github.com/{BOB} too.\n")
     with pytest.raises(SystemExit, match=rf"'{BOB}' is already linked to in page\.md"):
@@ -192,11 +234,14 @@ def test_the_command_says_how_to_use_it(arguments):
         retarget.main(arguments)
 
 
-# --- links to elsewhere -----------------------------------------------------------------------------------------------------------
+# --- links to elsewhere
 
 
 def test_addresses_are_found_in_prose():
-    text = "See (https://a.org/x_(y)), [b](https://b.org/p#part). <https://c.org/>; `https://d.org`, https://e.org/f?g=1&h=2! @misc{x, url={https://f.org/z}}"
+    text = (
+        "See (https://a.org/x_(y)), [b](https://b.org/p#part). <https://c.org/>; `https://d.org`,"
+        " https://e.org/f?g=1&h=2! @misc{x, url={https://f.org/z}}"
+    )
     assert list(check_links.addresses(text)) == [
         "https://a.org/x_(y)",
         "https://b.org/p",
@@ -209,7 +254,9 @@ def test_addresses_are_found_in_prose():
 
 def test_links_to_elsewhere_are_collected_with_their_place():
     found = check_links.collect(ROOT)
-    assert len(found) >= 10 and all(address.startswith("https://") for address in found), [address for address in found if not address.startswith("https://")]
+    assert len(found) >= 10 and all(address.startswith("https://") for address in found), [
+        address for address in found if not address.startswith("https://")
+    ]
     assert not any(REPOSITORY in address for address in found)
 
 
@@ -222,7 +269,10 @@ class _Answers(BaseHTTPRequestHandler):
         pass
 
 
-@pytest.mark.parametrize("status, said", [(200, None), (403, None), (429, None), (404, "404"), (410, "410"), (500, "500")])
+@pytest.mark.parametrize(
+    "status, said",
+    [(200, None), (403, None), (429, None), (404, "404"), (410, "410"), (500, "500")],
+)
 def test_an_answer_is_judged(monkeypatch, status, said):
     monkeypatch.setattr(check_links.time, "sleep", lambda seconds: None)
     with ThreadingHTTPServer(("127.0.0.1", 0), _Answers) as server:

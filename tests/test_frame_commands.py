@@ -1,4 +1,6 @@
-"""The commands: what the Makefile offers, how the environment is made, how a build is checked, what CI runs."""
+"""The commands: what the Makefile offers, how the environment is made, how a build is checked, what
+CI runs.
+"""
 
 import os
 import re
@@ -23,11 +25,22 @@ needs_make = pytest.mark.skipif(MAKE is None, reason="make is not installed")
 
 def make(*arguments, folder=ROOT, **variables):
     """`make …` without the variables of a make that may have started this test."""
-    clean = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "PYTHON", "VENV", "NEWEST", "OLDEST")}
-    return subprocess.run([MAKE, *arguments], check=False, cwd=folder, env={**clean, **variables}, capture_output=True, text=True)
+    clean = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "PYTHON", "VENV", "NEWEST", "OLDEST")
+    }
+    return subprocess.run(
+        [MAKE, *arguments],
+        check=False,
+        cwd=folder,
+        env={**clean, **variables},
+        capture_output=True,
+        text=True,
+    )
 
 
-# --- the Makefile -----------------------------------------------------------------------------------------------------------------
+# --- the Makefile
 
 
 def test_every_target_is_explained_and_none_is_a_file():
@@ -38,20 +51,41 @@ def test_every_target_is_explained_and_none_is_a_file():
 @needs_make
 def test_make_alone_lists_the_commands():
     done = make()
-    assert done.returncode == 0 and [line.split()[1] for line in done.stdout.splitlines()] == list(TARGETS)
+    assert done.returncode == 0 and [line.split()[1] for line in done.stdout.splitlines()] == list(
+        TARGETS
+    )
 
 
-@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "book/how-to-run.md", ".ci/run", ".devcontainer/devcontainer.json"])
+@pytest.mark.parametrize(
+    "page",
+    [
+        "README.md",
+        "CONTRIBUTING.md",
+        "book/how-to-run.md",
+        ".ci/run",
+        ".devcontainer/devcontainer.json",
+    ],
+)
 def test_every_command_that_is_mentioned_exists(page):
     mentioned = re.findall(
-        r"\bmake ([a-z]+(?:-[a-z]+)*)", "\n".join(re.findall(r"`{1,3}[^`]+`{1,3}|^.*make .*$", (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE))
+        r"\bmake ([a-z]+(?:-[a-z]+)*)",
+        "\n".join(
+            re.findall(
+                r"`{1,3}[^`]+`{1,3}|^.*make .*$",
+                (ROOT / page).read_text(encoding="utf-8"),
+                re.MULTILINE,
+            )
+        ),
     )
-    commands = [name for name in mentioned if name in TARGETS or name not in ("it", "sure", "a", "the")]
+    commands = [
+        name for name in mentioned if name in TARGETS or name not in ("it", "sure", "a", "the")
+    ]
     assert commands and set(commands) <= set(TARGETS)
 
 
 def test_every_tool_is_run_by_a_command():
-    tools = {path.name for path in (ROOT / "tools").glob("*.py")} - {"nbval_strict.py"}  # check_notebooks.py loads that one
+    # check_notebooks.py loads that one
+    tools = {path.name for path in (ROOT / "tools").glob("*.py")} - {"nbval_strict.py"}
     assert tools == set(re.findall(r"tools/(\w+\.py)", MAKEFILE))
 
 
@@ -64,22 +98,29 @@ def test_a_command_can_be_expanded(target):
 
 @needs_make
 def test_the_interpreter_can_be_chosen():
-    assert "python3.99 tools/environment.py" in make("--dry-run", "book", PYTHON="python3.99").stdout
-    assert "--this-python" in make("--dry-run", "book", PYTHON="python3.99").stdout  # then an environment of another version is made anew
+    assert (
+        "python3.99 tools/environment.py" in make("--dry-run", "book", PYTHON="python3.99").stdout
+    )
+    # then an environment of another version is made anew
+    assert "--this-python" in make("--dry-run", "book", PYTHON="python3.99").stdout
     assert "--this-python" not in make("--dry-run", "book").stdout
 
 
-# --- the environment --------------------------------------------------------------------------------------------------------------
+# --- the environment
 
 
 def test_an_old_python_is_named_and_a_way_out_given(monkeypatch):
     monkeypatch.setattr(sys, "version_info", (3, 10, 4, "final", 0))
-    with pytest.raises(SystemExit, match=r"needs Python 3\.11 or newer.*\n.*PYTHON=python3\.\d+ make book"):
+    with pytest.raises(
+        SystemExit, match=r"needs Python 3\.11 or newer.*\n.*PYTHON=python3\.\d+ make book"
+    ):
         environment.main()
 
 
 def test_the_file_that_makes_the_environment_runs_on_an_old_python():
-    """It has to be understood by the Python that it refuses: nothing newer than 3.8 in its grammar."""
+    """It has to be understood by the Python that it refuses: nothing newer than 3.8 in its
+    grammar.
+    """
     import ast
 
     ast.parse((ROOT / "tools/environment.py").read_text(encoding="utf-8"), feature_version=(3, 8))
@@ -116,7 +157,9 @@ def index_server(tmp_path):
 
 @pytest.fixture
 def setup(monkeypatch, tmp_path):
-    """setup(*arguments) -> what had to be done, in a copy that lies in a folder with a space in its name; pip itself is left out."""
+    """setup(*arguments) -> what had to be done, in a copy that lies in a folder with a space in its
+    name; pip itself is left out.
+    """
     root, done, run = tmp_path / "a course", [], subprocess.run
     root.mkdir()
     for name in ("pyproject.toml", "constraints.txt"):
@@ -130,7 +173,9 @@ def setup(monkeypatch, tmp_path):
 
     monkeypatch.setattr(environment, "ROOT", root)
     monkeypatch.setattr(environment.subprocess, "run", without_pip)
-    monkeypatch.setattr(environment, "install", lambda venv, extras, versions, index: done.append(" ".join(extras)))
+    monkeypatch.setattr(
+        environment, "install", lambda venv, extras, versions, index: done.append(" ".join(extras))
+    )
 
     def setup(*arguments):
         done.clear()
@@ -187,7 +232,11 @@ def test_another_python_that_was_asked_for_makes_it_anew(setup, monkeypatch):
 
 def test_an_installation_that_failed_is_tried_again(setup, monkeypatch):
     install = environment.install
-    monkeypatch.setattr(environment, "install", lambda *_: subprocess.run([sys.executable, "-c", "raise SystemExit(1)"], check=True))
+    monkeypatch.setattr(
+        environment,
+        "install",
+        lambda *_: subprocess.run([sys.executable, "-c", "raise SystemExit(1)"], check=True),
+    )
     with pytest.raises(SystemExit, match="could not make .venv: .* failed"):
         setup("--extras", "book")
     monkeypatch.setattr(environment, "install", install)
@@ -212,7 +261,13 @@ def test_torch_comes_from_the_index_of_cpu_builds_where_that_answers(calls, monk
 
 
 @pytest.mark.parametrize(
-    "system, index, reply", [("Linux", "http://cpu", False), ("Linux", "", True), ("Darwin", "http://cpu", True), ("Windows", "http://cpu", True)]
+    "system, index, reply",
+    [
+        ("Linux", "http://cpu", False),
+        ("Linux", "", True),
+        ("Darwin", "http://cpu", True),
+        ("Windows", "http://cpu", True),
+    ],
 )
 def test_elsewhere_pip_decides(calls, monkeypatch, tmp_path, capsys, system, index, reply):
     monkeypatch.setattr(environment.platform, "system", lambda: system)
@@ -224,7 +279,9 @@ def test_elsewhere_pip_decides(calls, monkeypatch, tmp_path, capsys, system, ind
 
 def test_the_oldest_versions_are_the_lower_bounds():
     lines = environment.constraints(["numpy", "torch"]).splitlines()
-    assert {"numpy==2.1", "torch==2.11"} <= set(lines) and len([line for line in lines if line.startswith(("numpy==", "torch=="))]) == 2
+    assert {"numpy==2.1", "torch==2.11"} <= set(lines) and len(
+        [line for line in lines if line.startswith(("numpy==", "torch=="))]
+    ) == 2
     assert f"scipy=={locked()['scipy']}" in lines
     with pytest.raises(SystemExit, match="scipy"):
         environment.constraints(["scipy"])
@@ -235,15 +292,27 @@ def test_the_newest_versions_know_no_lock(calls, tmp_path):
     assert "-c" not in calls[0] and {"--upgrade", "eager"} <= set(calls[0])
 
 
-# --- the build --------------------------------------------------------------------------------------------------------------------
+# --- the build
 
-TOC = {"root": "book/index", "parts": [{"chapters": [{"file": "notebooks/01_a", "sections": [{"file": "book/b"}]}, {"file": "notebooks/02_c"}]}]}
+TOC = {
+    "root": "book/index",
+    "parts": [
+        {
+            "chapters": [
+                {"file": "notebooks/01_a", "sections": [{"file": "book/b"}]},
+                {"file": "notebooks/02_c"},
+            ]
+        }
+    ],
+}
 
 
 def test_pages_are_read_in_order_and_sections_too():
     assert build_site.pages(TOC) == ["book/index", "notebooks/01_a", "book/b", "notebooks/02_c"]
     listed = build_site.pages(build_site.read(ROOT / "_toc.yml"))
-    assert {f"notebooks/{path.stem}" for path in (ROOT / "notebooks").glob("*.ipynb")} <= set(listed)
+    assert {f"notebooks/{path.stem}" for path in (ROOT / "notebooks").glob("*.ipynb")} <= set(
+        listed
+    )
 
 
 def test_a_page_that_was_not_built_is_named(tmp_path):
@@ -253,7 +322,10 @@ def test_a_page_that_was_not_built_is_named(tmp_path):
     assert build_site.missing(TOC, tmp_path) == []
     (tmp_path / "notebooks/02_c.html").unlink()
     (tmp_path / "book/b.html").write_text("<html>")  # cut off
-    assert [problem.split(":")[0] for problem in build_site.missing(TOC, tmp_path)] == ["book/b", "notebooks/02_c"]
+    assert [problem.split(":")[0] for problem in build_site.missing(TOC, tmp_path)] == [
+        "book/b",
+        "notebooks/02_c",
+    ]
 
 
 def test_a_page_that_is_listed_twice_is_named(tmp_path):
@@ -269,7 +341,13 @@ def test_a_repeated_key_is_an_error(tmp_path):
         build_site.read(path)
 
 
-@pytest.mark.parametrize("status, listed, said", [(1, ["book/index"], "was not built: see the warnings"), (0, ["book/index", "book/lost"], "book/lost")])
+@pytest.mark.parametrize(
+    "status, listed, said",
+    [
+        (1, ["book/index"], "was not built: see the warnings"),
+        (0, ["book/index", "book/lost"], "book/lost"),
+    ],
+)
 def test_a_bad_build_does_not_pass(monkeypatch, tmp_path, status, listed, said):
     monkeypatch.setattr(build_site, "pages", lambda toc: listed)
     (tmp_path / "_build/html/book").mkdir(parents=True)
@@ -279,12 +357,14 @@ def test_a_bad_build_does_not_pass(monkeypatch, tmp_path, status, listed, said):
         build_site.main(str(tmp_path))
 
 
-# --- CI ---------------------------------------------------------------------------------------------------------------------------
+# --- CI
 
 
 @pytest.fixture
 def bare(tmp_path):
-    """run(present) -> what .ci/run does on a machine that has only these programs; every program writes its name and arguments down."""
+    """run(present) -> what .ci/run does on a machine that has only these programs; every program
+    writes its name and arguments down.
+    """
     if sys.platform != "linux":
         pytest.skip("for Debian and Ubuntu")
     log, programs = tmp_path / "log", tmp_path / "bin"
@@ -293,7 +373,9 @@ def bare(tmp_path):
         (programs / name).symlink_to(shutil.which(name))
 
     def write(name, body):
-        (programs / name).write_text(f'#!{shutil.which("bash")}\necho "{name} $*" >> "{log}"\n{body}\n')
+        (programs / name).write_text(
+            f'#!{shutil.which("bash")}\necho "{name} $*" >> "{log}"\n{body}\n'
+        )
         (programs / name).chmod(0o755)
 
     def run(present, fails=""):
@@ -305,9 +387,21 @@ def bare(tmp_path):
             write(name, "")
         if "make" not in present:  # it appears once apt-get has run
             (programs / "make").rename(programs / "make.later")
-            write("apt-get", f'[[ "$1" == update ]] || "{shutil.which("mv")}" -f "{programs}/make.later" "{programs}/make" 2> /dev/null')
-        done = subprocess.run([programs / "bash", ROOT / ".ci/run"], check=False, env={"PATH": str(programs)}, capture_output=True, text=True)
-        return done.returncode, [line for line in log.read_text().splitlines() if line.startswith(("apt-get", "make"))]
+            write(
+                "apt-get",
+                f'[[ "$1" == update ]] || "{shutil.which("mv")}" -f "{programs}/make.later"'
+                f' "{programs}/make" 2> /dev/null',
+            )
+        done = subprocess.run(
+            [programs / "bash", ROOT / ".ci/run"],
+            check=False,
+            env={"PATH": str(programs)},
+            capture_output=True,
+            text=True,
+        )
+        return done.returncode, [
+            line for line in log.read_text().splitlines() if line.startswith(("apt-get", "make"))
+        ]
 
     return run
 
@@ -315,7 +409,9 @@ def bare(tmp_path):
 def test_ci_installs_what_a_bare_machine_lacks_and_then_runs_everything(bare):
     status, done = bare([])
     assert status == 0 and done[0] == "apt-get update"
-    assert {"make", "git", "python3", "python3-venv", "chromium", "fonts-dejavu-core"} <= set(done[1].split())
+    assert {"make", "git", "python3", "python3-venv", "chromium", "fonts-dejavu-core"} <= set(
+        done[1].split()
+    )
     assert done[2:] == ["make lint", "make test"]
 
 
@@ -331,4 +427,8 @@ def test_ci_fails_where_a_command_fails(bare, fails):
 
 def test_ci_can_be_run():
     path = ROOT / ".ci/run"
-    assert os.access(path, os.X_OK) and "set -euo pipefail" in path.read_text(encoding="utf-8") and "export CI=true" in path.read_text(encoding="utf-8")
+    assert (
+        os.access(path, os.X_OK)
+        and "set -euo pipefail" in path.read_text(encoding="utf-8")
+        and "export CI=true" in path.read_text(encoding="utf-8")
+    )

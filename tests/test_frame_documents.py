@@ -1,4 +1,6 @@
-"""README, CONTRIBUTING and the launch files say what is true: commands, chapters, examples, links, versions."""
+"""README, CONTRIBUTING and the launch files say what is true: commands, chapters, examples, links,
+versions.
+"""
 
 import json
 import re
@@ -15,8 +17,14 @@ from lock import locked
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-CHAPTERS = [page for page in build_site.pages(build_site.read(ROOT / "_toc.yml")) if page.startswith("notebooks/")]
-ROWS = [re.split(r"(?<!\\)\|", line)[1:-1] for line in README.splitlines() if line.startswith("| [")]
+CHAPTERS = [
+    page
+    for page in build_site.pages(build_site.read(ROOT / "_toc.yml"))
+    if page.startswith("notebooks/")
+]
+ROWS = [
+    re.split(r"(?<!\\)\|", line)[1:-1] for line in README.splitlines() if line.startswith("| [")
+]
 
 
 def blocks(text, language):
@@ -34,21 +42,37 @@ def test_the_table_lists_the_chapters_in_order():
     numbers = [int(re.search(r"/(\d\d)_", page)[1]) for page in CHAPTERS]
     assert numbers == sorted(set(numbers))
     for number, row, page in zip(numbers, ROWS, CHAPTERS, strict=True):
-        title = nbformat.read(ROOT / f"{page}.ipynb", as_version=4).cells[0].source.splitlines()[0].removeprefix("# ")
+        title = (
+            nbformat.read(ROOT / f"{page}.ipynb", as_version=4)
+            .cells[0]
+            .source.splitlines()[0]
+            .removeprefix("# ")
+        )
         assert row[0].strip().startswith(f"[{number}. {title}](")
 
 
 def test_the_table_launches_each_chapter_as_the_chapter_does():
     for row, page in zip(ROWS, CHAPTERS, strict=True):
-        own = re.findall(r"\]\((https://[^)]+)\)", nbformat.read(ROOT / f"{page}.ipynb", as_version=4).cells[0].source)
+        own = re.findall(
+            r"\]\((https://[^)]+)\)",
+            nbformat.read(ROOT / f"{page}.ipynb", as_version=4).cells[0].source,
+        )
         assert re.findall(r"\]\((https://[^)]+)\)", row[2]) == own
 
 
 def test_the_examples_run(tmp_path):
-    """In one fresh process, from top to bottom, with warnings as errors, away from the repository."""
+    """In one fresh process, from top to bottom, with warnings as errors, away from the
+    repository.
+    """
     examples = blocks(README, "python")
     assert len(examples) == 3 and all("assert" in example for example in examples)
-    done = subprocess.run([sys.executable, "-W", "error", "-c", "\n".join(examples)], check=False, cwd=tmp_path, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", "\n".join(examples)],
+        check=False,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
@@ -69,38 +93,63 @@ def test_files_that_are_named_exist(name):
 
 
 def test_the_rules_are_numbered():
-    rules = re.findall(r"^(\d+)\. ", CONTRIBUTING.partition("## Rules for content")[2].partition("\n## ")[0], re.MULTILINE)
+    rules = re.findall(
+        r"^(\d+)\. ",
+        CONTRIBUTING.partition("## Rules for content")[2].partition("\n## ")[0],
+        re.MULTILINE,
+    )
     assert rules == [str(number) for number in range(1, len(rules) + 1)] and len(rules) >= 10
 
 
 def test_the_budgets_that_are_stated_are_the_ones_that_are_checked():
     import check_notebooks
 
-    stated = re.search(r"within (\d+) seconds \((\d+) for a chapter that is an experiment\) and ([\d.]+) GB", CONTRIBUTING)
-    assert [float(number) for number in stated.groups()] == [check_notebooks.SECONDS, check_notebooks.EXPERIMENT_SECONDS, check_notebooks.MEMORY / 1e9]
+    stated = re.search(
+        r"within (\d+) seconds \((\d+) for a chapter that is an experiment\) and ([\d.]+) GB",
+        CONTRIBUTING,
+    )
+    assert [float(number) for number in stated.groups()] == [
+        check_notebooks.SECONDS,
+        check_notebooks.EXPERIMENT_SECONDS,
+        check_notebooks.MEMORY / 1e9,
+    ]
 
 
-# --- Binder and the container -----------------------------------------------------------------------------------------------------
+# --- Binder and the container
 
 
 def test_binder_takes_a_python_that_is_supported():
     """Without this file its default is older than the package allows."""
-    oldest = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["requires-python"].removeprefix(">=")
+    oldest = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "requires-python"
+    ].removeprefix(">=")
     minor = re.fullmatch(r"python-3\.(\d+)\n", (ROOT / "binder/runtime.txt").read_text())[1]
     assert int(minor) >= int(oldest.split(".")[1])
 
 
 def test_binder_installs_the_locked_versions_and_no_cuda():
-    lines = [line for line in (ROOT / "binder/requirements.txt").read_text().splitlines() if line and not line.startswith("#")]
+    lines = [
+        line
+        for line in (ROOT / "binder/requirements.txt").read_text().splitlines()
+        if line and not line.startswith("#")
+    ]
     index, constraints, torch, own = lines
-    assert index == "--extra-index-url " + re.search(r"^TORCH_INDEX \?= (\S+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)[1] and index.endswith("/cpu")
+    assert index == "--extra-index-url " + re.search(
+        r"^TORCH_INDEX \?= (\S+)$", (ROOT / "Makefile").read_text(), re.MULTILINE
+    )[1] and index.endswith("/cpu")
     assert (ROOT / "binder" / constraints.removeprefix("-c ")).resolve() == ROOT / "constraints.txt"
     assert torch == f"torch=={locked()['torch']}+cpu"
-    assert own == "-e ." and not (ROOT / "binder/environment.yml").exists() and not (ROOT / "environment.yml").exists()
+    assert (
+        own == "-e ."
+        and not (ROOT / "binder/environment.yml").exists()
+        and not (ROOT / "environment.yml").exists()
+    )
 
 
 def test_the_container_is_made_by_make():
     settings = json.loads((ROOT / ".devcontainer/devcontainer.json").read_text())
     assert settings["postCreateCommand"] == "make install"
     assert int(re.fullmatch(r"python:3\.(\d+)-\w+", settings["image"])[1]) >= 11
-    assert settings["customizations"]["vscode"]["settings"]["python.defaultInterpreterPath"].endswith("/.venv/bin/python")
+    assert settings["customizations"]["vscode"]["settings"][
+        "python.defaultInterpreterPath"
+    ].endswith("/.venv/bin/python")

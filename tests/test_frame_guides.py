@@ -1,4 +1,6 @@
-"""The questions of readers and the plans of lecturers: complete, linked to sections that exist and compute, with minutes that add up."""
+"""The questions of readers and the plans of lecturers: complete, linked to sections that exist and
+compute, with minutes that add up.
+"""
 
 import json
 import re
@@ -11,8 +13,13 @@ import pytest
 import sinpe.exercises
 
 ROOT = Path(__file__).resolve().parent.parent
-TEXTS = {page: (ROOT / "book" / page).read_text(encoding="utf-8") for page in ("questions.md", "lecturing.md")}
-ANSWERS = dict(re.findall(r"^### ([^\n]+)\n\n(.*?)(?=^##|\Z)", TEXTS["questions.md"], re.MULTILINE | re.DOTALL))
+TEXTS = {
+    page: (ROOT / "book" / page).read_text(encoding="utf-8")
+    for page in ("questions.md", "lecturing.md")
+}
+ANSWERS = dict(
+    re.findall(r"^### ([^\n]+)\n\n(.*?)(?=^##|\Z)", TEXTS["questions.md"], re.MULTILINE | re.DOTALL)
+)
 LINK = re.compile(r"\[([^\]]+)\]\(([^)\s]+)\)")
 QUESTIONS = [  # what readers ask, each in a few words of its heading
     r"multiply .* divide",
@@ -46,7 +53,9 @@ def slug(title):
 
 
 def sections(path):
-    """{anchor: (title, code)} of a notebook; a section goes on until a heading of its own level or a higher one."""
+    """{anchor: (title, code)} of a notebook; a section goes on until a heading of its own level or
+    a higher one.
+    """
     found, open_sections = {}, []
     for cell in nbformat.read(path, as_version=4).cells:
         if cell.cell_type == "code":
@@ -54,7 +63,9 @@ def sections(path):
                 found[anchor] = (found[anchor][0], found[anchor][1] + cell.source + "\n")
             continue
         for marks, title in re.findall(r"^(#+) (.+)$", cell.source, re.MULTILINE):
-            open_sections = [(level, anchor) for level, anchor in open_sections if level < len(marks)] + [(len(marks), slug(title))]
+            open_sections = [
+                (level, anchor) for level, anchor in open_sections if level < len(marks)
+            ] + [(len(marks), slug(title))]
             assert slug(title) not in found, f"{path.name}: two sections called {title}"
             found[slug(title)] = (title, "")
     return found
@@ -64,7 +75,9 @@ CHAPTERS = {path.name: sections(path) for path in sorted((ROOT / "notebooks").gl
 
 
 def section(link):
-    """(title, code) of the section of a chapter that a link of book/ points to; None for another link."""
+    """(title, code) of the section of a chapter that a link of book/ points to; None for another
+    link.
+    """
     chapter = re.fullmatch(r"\.\./notebooks/(\w+\.ipynb)#(.+)", link)
     return CHAPTERS[chapter[1]][chapter[2]] if chapter else None
 
@@ -84,21 +97,29 @@ def test_every_link_and_anchor_resolves(page):
             assert anchor in CHAPTERS[Path(path).name] or not anchor, f"{text}: {link}"
         elif anchor:
             other = (ROOT / "book" / path).read_text(encoding="utf-8")
-            assert anchor in map(slug, re.findall(r"^#+ (.+)$", other, re.MULTILINE)), f"{text}: {link}"
+            assert anchor in map(slug, re.findall(r"^#+ (.+)$", other, re.MULTILINE)), (
+                f"{text}: {link}"
+            )
 
 
 def test_the_first_page_leads_to_both():
-    index = [link for _, link in LINK.findall((ROOT / "book" / "index.md").read_text(encoding="utf-8"))]
+    index = [
+        link for _, link in LINK.findall((ROOT / "book" / "index.md").read_text(encoding="utf-8"))
+    ]
     assert set(TEXTS) <= set(index)
 
 
-# --- questions --------------------------------------------------------------------------------------------------------------------
+# --- questions
 
 
 def test_every_question_is_there_once():
     assert len(ANSWERS) == TEXTS["questions.md"].count("\n### ") == len(QUESTIONS) == 22
     places = [[title for title in ANSWERS if re.search(question, title)] for question in QUESTIONS]
-    assert [(question, titles) for question, titles in zip(QUESTIONS, places, strict=True) if len(titles) != 1] == []
+    assert [
+        (question, titles)
+        for question, titles in zip(QUESTIONS, places, strict=True)
+        if len(titles) != 1
+    ] == []
     assert {titles[0] for titles in places} == set(ANSWERS)
 
 
@@ -117,26 +138,37 @@ def test_the_lines_beside_an_answer_run_by_themselves(tmp_path):
     blocks = python("questions.md")
     assert len(blocks) >= 10
     for number, code in enumerate(blocks):
-        assert "assert" in code and max(map(len, code.splitlines())) <= 96, code  # what a page shows without scrolling
+        # what a page shows without scrolling
+        assert "assert" in code and max(map(len, code.splitlines())) <= 96, code
         lines = tmp_path / f"block{number}.py"
         lines.write_text(code, encoding="utf-8")
         runpy.run_path(str(lines))
 
 
-# --- lectures ---------------------------------------------------------------------------------------------------------------------
+# --- lectures
 
 
 def plans():
-    """[(heading of the second level, rows)], one for each table of a plan; a row is its four cells."""
+    """[(heading of the second level, rows)], one for each table of a plan; a row is its
+    four cells.
+    """
     found = []
     for part in re.split(r"^## ", TEXTS["lecturing.md"], flags=re.MULTILINE)[1:]:
         for table in re.findall(r"^\| Min \|.*\n\|[-:| ]+\n((?:\|.*\n)+)", part, re.MULTILINE):
-            found.append((part.splitlines()[0], [[cell.strip() for cell in row.split("|")[1:-1]] for row in table.splitlines()]))
+            found.append(
+                (
+                    part.splitlines()[0],
+                    [[cell.strip() for cell in row.split("|")[1:-1]] for row in table.splitlines()],
+                )
+            )
     return found
 
 
 def test_the_minutes_of_each_lecture_add_up():
-    stated = [(int(re.search(r"(\d+) minutes", title)[1]), sum(int(row[0]) for row in rows)) for title, rows in plans()]
+    stated = [
+        (int(re.search(r"(\d+) minutes", title)[1]), sum(int(row[0]) for row in rows))
+        for title, rows in plans()
+    ]
     assert stated == [(45, 45), (90, 90), (90, 90), (90, 90), (90, 90)]
     assert sum(title.startswith("Three times") for title, _ in plans()) == 3
 
@@ -153,7 +185,10 @@ def test_each_block_shows_sections_and_names_their_chapters():
 def test_the_exercises_that_are_set_exist_and_have_a_time():
     text_of_lectures = " ".join(TEXTS["lecturing.md"].split())
     links = [(text, link) for text, link in LINK.findall(text_of_lectures) if "#exercise-" in link]
-    assert len({link for _, link in links}) >= 8 and {text for text, _ in links if "Exercise" not in text} == set()
+    assert (
+        len({link for _, link in links}) >= 8
+        and {text for text, _ in links if "Exercise" not in text} == set()
+    )
     in_plans = [link for _, rows in plans() for row in rows for link in LINK.findall(row[1])]
     for text, link in links:
         title, code = section(link)
@@ -163,9 +198,15 @@ def test_the_exercises_that_are_set_exist_and_have_a_time():
 
 
 def test_the_seconds_are_those_of_the_chapters():
-    table = re.search(r"^\| Seconds \|(.*)\|\n.*\n\| Chapters \|(.*)\|$", TEXTS["lecturing.md"], re.MULTILINE)
+    table = re.search(
+        r"^\| Seconds \|(.*)\|\n.*\n\| Chapters \|(.*)\|$", TEXTS["lecturing.md"], re.MULTILINE
+    )
     columns = zip(*(row.split("|") for row in table.groups()), strict=True)
-    listed = [(int(chapter), int(seconds)) for seconds, chapters in columns for chapter in chapters.split(",")]
+    listed = [
+        (int(chapter), int(seconds))
+        for seconds, chapters in columns
+        for chapter in chapters.split(",")
+    ]
     stated = {}
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
         text = "\n".join(cell.source for cell in nbformat.read(path, as_version=4).cells[:3])
@@ -182,11 +223,22 @@ def test_the_handout_has_no_solutions(tmp_path, monkeypatch):
     notebook = nbformat.read("handout.ipynb", as_version=4)
     nbformat.validate(notebook)
     handout = json.dumps(notebook)
-    titles = [title for title, _ in CHAPTERS["02_deriving_the_formula.ipynb"].values() if title.startswith("Exercise ")]
+    titles = [
+        title
+        for title, _ in CHAPTERS["02_deriving_the_formula.ipynb"].values()
+        if title.startswith("Exercise ")
+    ]
     assert titles and all(title in handout for title in titles) and "@title Solution" not in handout
     whole = (ROOT / "notebooks/02_deriving_the_formula.ipynb").read_text(encoding="utf-8")
-    assert whole.count("# @title Solution") == len(json.loads(whole)["cells"]) - len(notebook.cells) == len(titles)
+    assert (
+        whole.count("# @title Solution")
+        == len(json.loads(whole)["cells"]) - len(notebook.cells)
+        == len(titles)
+    )
 
 
 def test_the_checks_that_are_named_exist():
-    assert all(hasattr(sinpe.exercises, name) for name in re.findall(r"exercises\.(\w+)", TEXTS["lecturing.md"]))
+    assert all(
+        hasattr(sinpe.exercises, name)
+        for name in re.findall(r"exercises\.(\w+)", TEXTS["lecturing.md"])
+    )

@@ -1,4 +1,6 @@
-"""The workflows: pinned actions, least rights, no secret left behind, and nothing in them that a person could not type."""
+"""The workflows: pinned actions, least rights, no secret left behind, and nothing in them that a
+person could not type.
+"""
 
 import re
 import shutil
@@ -15,7 +17,9 @@ FOLDER = ROOT / ".github/workflows"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.yml"))
 TEXTS = {name: (FOLDER / f"{name}.yml").read_text(encoding="utf-8") for name in NAMES}
 FLOWS = {name: build_site.read(FOLDER / f"{name}.yml") for name in NAMES}
-JOBS = {(name, job): content for name, flow in FLOWS.items() for job, content in flow["jobs"].items()}
+JOBS = {
+    (name, job): content for name, flow in FLOWS.items() for job, content in flow["jobs"].items()
+}
 STEPS = [(where, step) for where, job in JOBS.items() for step in job.get("steps", [])]
 PINS = {  # release: commit, as the actions' own repositories have them
     "actions/checkout v7.0.1": "3d3c42e5aac5ba805825da76410c181273ba90b1",
@@ -45,7 +49,9 @@ def test_actions_are_pinned_to_the_commits_of_their_releases():
 def test_rights_are_given_job_by_job(name):
     assert FLOWS[name]["permissions"] == {}
     for job, content in FLOWS[name]["jobs"].items():
-        wanted = {"pages": "write", "id-token": "write"} if job == "deploy" else {"contents": "read"}
+        wanted = (
+            {"pages": "write", "id-token": "write"} if job == "deploy" else {"contents": "read"}
+        )
         assert content["permissions"] == wanted, job
 
 
@@ -63,19 +69,36 @@ def test_every_job_has_a_limit_and_a_fixed_machine():
 
 
 def test_no_failure_is_ignored():
-    assert not any("continue-on-error" in text or "|| true" in text or "secrets." in text or "pull_request_target" in text for text in TEXTS.values())
+    assert not any(
+        "continue-on-error" in text
+        or "|| true" in text
+        or "secrets." in text
+        or "pull_request_target" in text
+        for text in TEXTS.values()
+    )
 
 
 def test_every_step_is_a_command_of_the_makefile():
-    targets = set(re.findall(r"^([a-z-]+):.*## ", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    targets = set(
+        re.findall(
+            r"^([a-z-]+):.*## ", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE
+        )
+    )
     commands = [step["run"] for _, step in STEPS if "run" in step]
-    assert commands and all(re.fullmatch(r'make ([a-z-]+)( [A-Z]+="[^"]*"| \$\{\{ matrix\.options \}\})?', command) for command in commands), commands
+    assert commands and all(
+        re.fullmatch(r'make ([a-z-]+)( [A-Z]+="[^"]*"| \$\{\{ matrix\.options \}\})?', command)
+        for command in commands
+    ), commands
     assert {command.split()[1] for command in commands} <= targets
 
 
 def test_the_package_is_checked_on_every_python():
     matrix = JOBS["check", "package"]["strategy"]["matrix"]
-    oldest = int(tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["requires-python"].removeprefix(">=3."))
+    oldest = int(
+        tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+            "requires-python"
+        ].removeprefix(">=3.")
+    )
     assert matrix["python"] == [f"3.{minor}" for minor in range(oldest, 15)]
     assert JOBS["check", "package"]["strategy"]["fail-fast"] is False
 
@@ -89,21 +112,35 @@ def test_everything_is_checked_once():
 def test_only_what_was_checked_is_published():
     assert triggers("publish")["push"] == {"branches": ["main"]}
     assert JOBS["publish", "check"]["uses"] == "./.github/workflows/check.yml"
-    assert JOBS["publish", "build"]["needs"] == "check" and JOBS["publish", "deploy"]["needs"] == "build"
+    assert (
+        JOBS["publish", "build"]["needs"] == "check"
+        and JOBS["publish", "deploy"]["needs"] == "build"
+    )
     upload = JOBS["publish", "build"]["steps"][-1]
     assert upload["with"]["path"] == "_build/html"
 
 
 def test_the_newest_and_the_oldest_releases_are_tried_every_week():
     rows = JOBS["weekly", "versions"]["strategy"]["matrix"]["include"]
-    assert {row["versions"]: row["options"] for row in rows} == {"newest": "NEWEST=1", "oldest": 'OLDEST="numpy torch"'}
+    assert {row["versions"]: row["options"] for row in rows} == {
+        "newest": "NEWEST=1",
+        "oldest": 'OLDEST="numpy torch"',
+    }
     assert re.fullmatch(r"\d+ \d+ \* \* \d", triggers("weekly")["schedule"][0]["cron"])
-    assert {step.get("run") for _, step in STEPS} >= {"make links", 'make check-notebooks CHECK="--threads 2 --hash-seed 7 --cold-cache"'}
+    assert {step.get("run") for _, step in STEPS} >= {
+        "make links",
+        'make check-notebooks CHECK="--threads 2 --hash-seed 7 --cold-cache"',
+    }
 
 
 def test_zizmor_finds_nothing():
     program = Path(sys.executable).with_name("zizmor")
     if not shutil.which(program):
         pytest.skip("the extra `lint` is not installed")
-    done = subprocess.run([program, "--offline", "--quiet", "--no-progress", ROOT / ".github"], check=False, capture_output=True, text=True)
+    done = subprocess.run(
+        [program, "--offline", "--quiet", "--no-progress", ROOT / ".github"],
+        check=False,
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stdout + done.stderr

@@ -1,4 +1,6 @@
-"""The contract of notebooks: every rule of tests/contract on every notebook, and the table of contents against the folder."""
+"""The contract of notebooks: every rule of tests/contract on every notebook, and the table of
+contents against the folder.
+"""
 
 import re
 from pathlib import Path
@@ -16,7 +18,10 @@ def test_there_are_notebooks():
 def test_every_notebook_is_in_the_table_of_contents_exactly_once():
     for name in COURSE.stored:
         count = COURSE.listed.count(name)
-        assert count == 1, f"notebooks/{name} stands {count} times in _toc.yml: write `- file: notebooks/{name.removesuffix('.ipynb')}` once, in reading order"
+        assert count == 1, (
+            f"notebooks/{name} stands {count} times in _toc.yml: write `- file:"
+            f" notebooks/{name.removesuffix('.ipynb')}` once, in reading order"
+        )
 
 
 def test_every_notebook_of_the_table_of_contents_exists():
@@ -25,9 +30,13 @@ def test_every_notebook_of_the_table_of_contents_exists():
 
 
 def test_notebooks_are_numbered_in_reading_order():
-    assert COURSE.listed == sorted(COURSE.listed), f"_toc.yml lists {COURSE.listed}, which is not the order of their numbers"
+    assert COURSE.listed == sorted(COURSE.listed), (
+        f"_toc.yml lists {COURSE.listed}, which is not the order of their numbers"
+    )
     for name in COURSE.listed:
-        assert re.fullmatch(r"\d\d_[a-z0-9]+(?:_[a-z0-9]+)*\.ipynb", name), f"{name}: a name is two digits and small words, like 02_deriving_the_formula.ipynb"
+        assert re.fullmatch(r"\d\d_[a-z0-9]+(?:_[a-z0-9]+)*\.ipynb", name), (
+            f"{name}: a name is two digits and small words, like 02_deriving_the_formula.ipynb"
+        )
     numbers = [name[:2] for name in COURSE.listed]
     assert len(set(numbers)) == len(numbers), f"two notebooks share a number: {COURSE.listed}"
 
@@ -36,4 +45,7 @@ def test_notebooks_are_numbered_in_reading_order():
 @pytest.mark.parametrize("rule", RULES)
 def test_rule(rule, name):
     problems = list(RULES[rule](COURSE.notebook(name)))
-    assert not problems, f"{name} breaks the rule “{RULES[rule].__doc__.splitlines()[0]}”\n" + "\n".join(f"- {problem}" for problem in problems)
+    assert not problems, (
+        f"{name} breaks the rule “{RULES[rule].__doc__.splitlines()[0]}”\n"
+        + "\n".join(f"- {problem}" for problem in problems)
+    )

@@ -1,4 +1,5 @@
-"""The built site, as a reader's browser sees it: complete, self-contained, typeset, accessible, and true to the repository.
+"""The built site, as a reader's browser sees it: complete, self-contained, typeset, accessible, and
+true to the repository.
 
 The site is built once from the working tree; SINPE_SITE=_build/html checks one that exists.
 """
@@ -32,16 +33,23 @@ AXE = {
     "preload": False,
     "rules": {rule: {"enabled": False} for rule in ("label-content-name-mismatch", "region")},
 }  # both are the theme's own
-THIN = """() => {  // one token of each kind and the first formulas stand for thousands of the same, which take axe a minute a page
+# One token of each kind and the first formulas stand for thousands of the same, which take axe a
+# minute a page.
+THIN = """() => {
   const seen = new Set();
   for (const token of document.querySelectorAll('article :is(.highlight, .sig) span[class]')) {
-    const kind = [token.className, token.parentElement.className, Boolean(token.closest('.cell_output'))].join();
+    const printed = Boolean(token.closest('.cell_output'));
+    const kind = [token.className, token.parentElement.className, printed].join();
     if (seen.has(kind)) token.replaceWith(token.textContent); else seen.add(kind);
   }
-  [...document.querySelectorAll('article mjx-container:not([display])')].slice(5).forEach((formula) => formula.replaceChildren());
+  const inline = [...document.querySelectorAll('article mjx-container:not([display])')];
+  inline.slice(5).forEach((formula) => formula.replaceChildren());
 }"""
 # A moment after a change of width the theme makes the boxes that scroll reachable by keyboard.
-REACHABLE = "[...document.querySelectorAll('pre')].every((box) => box.scrollWidth <= box.clientWidth || box.tabIndex === 0)"
+REACHABLE = (
+    "[...document.querySelectorAll('pre')].every((box) => box.scrollWidth <= box.clientWidth ||"
+    " box.tabIndex === 0)"
+)
 TEXT = """() => {
   const article = document.querySelector('article').cloneNode(true);
   article.querySelectorAll('pre, code, script').forEach((node) => node.remove());
@@ -55,8 +63,16 @@ def site(tmp_path_factory):
     if "SINPE_SITE" in os.environ:
         return ROOT / os.environ["SINPE_SITE"]
     target = tmp_path_factory.mktemp("site")
-    command = [sys.executable, str(ROOT / "tools" / "build_site.py"), str(target)]  # what `make book` runs
-    built = subprocess.run(command, check=False, capture_output=True, text=True, encoding="utf-8", env={**os.environ, "PYTHONUTF8": "1"})
+    # what `make book` runs
+    command = [sys.executable, str(ROOT / "tools" / "build_site.py"), str(target)]
+    built = subprocess.run(
+        command,
+        check=False,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        env={**os.environ, "PYTHONUTF8": "1"},
+    )
     assert built.returncode == 0, built.stdout[-4000:] + built.stderr[-4000:]
     return target / "_build" / "html"
 
@@ -65,7 +81,9 @@ def site(tmp_path_factory):
 def documents(site):
     """{path below the site: parsed page}, for every page that a reader can reach."""
     return {
-        path.relative_to(site).as_posix(): BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
+        path.relative_to(site).as_posix(): BeautifulSoup(
+            path.read_text(encoding="utf-8"), "html.parser"
+        )
         for path in sorted(site.rglob("*.html"))
         if "_static" not in path.parts
     }
@@ -89,7 +107,11 @@ def test_every_page_of_the_contents_is_built(documents):
 
 
 def test_no_page_shows_an_error(documents):
-    bad = [name for name, page in documents.items() if page.select(".output.traceback, .output.stderr, .system-message, .problematic")]
+    bad = [
+        name
+        for name, page in documents.items()
+        if page.select(".output.traceback, .output.stderr, .system-message, .problematic")
+    ]
     assert bad == []
 
 
@@ -109,7 +131,9 @@ def test_links_and_anchors_inside_the_site_resolve(site, documents):
                     broken.append(f"{name}: {node[attribute]}")
                 elif link.fragment and target.suffix == ".html":
                     other = documents[target.relative_to(site.resolve()).as_posix()]
-                    if not other.find(id=unquote(link.fragment)) and not other.find(attrs={"name": unquote(link.fragment)}):
+                    if not other.find(id=unquote(link.fragment)) and not other.find(
+                        attrs={"name": unquote(link.fragment)}
+                    ):
                         broken.append(f"{name}: {node[attribute]}")
     assert not broken, "\n".join(sorted(set(broken)))
 
@@ -118,14 +142,18 @@ def test_images_say_what_they_show(documents):
     for name, page in documents.items():
         for image in page.select("article img"):
             alt = image.get("alt", "")
-            assert len(alt.split()) >= 3 and not re.search(r"\.(png|svg|jpe?g)\b|_images", alt), f"{name}: alt text {alt!r}"
+            assert len(alt.split()) >= 3 and not re.search(r"\.(png|svg|jpe?g)\b|_images", alt), (
+                f"{name}: alt text {alt!r}"
+            )
 
 
 def test_figures_have_captions(documents):
     for name in NOTEBOOKS:
         for image in documents[f"{name}.html"].select(".cell_output img"):
             figure = image.find_parent("figure")
-            assert figure and figure.select_one("figcaption .caption-text").get_text(strip=True), f"{name}: {image['src']} without a caption"
+            assert figure and figure.select_one("figcaption .caption-text").get_text(strip=True), (
+                f"{name}: {image['src']} without a caption"
+            )
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS)
@@ -139,9 +167,15 @@ def test_launch_links_have_the_right_path_and_branch(documents, notebook):
     page = documents[f"{notebook}.html"]
     buttons = [a["href"] for a in page.select(".dropdown-launch-buttons a")]
     assert buttons == wanted
-    written = [a["href"] for a in page.select("article a[href]") if urlsplit(a["href"]).netloc in ("mybinder.org", "colab.research.google.com")]
+    written = [
+        a["href"]
+        for a in page.select("article a[href]")
+        if urlsplit(a["href"]).netloc in ("mybinder.org", "colab.research.google.com")
+    ]
     assert written == wanted
-    assert f"{url}/edit/{branch}/{notebook}.ipynb" in [a["href"] for a in page.select(".dropdown-source-buttons a")]
+    assert f"{url}/edit/{branch}/{notebook}.ipynb" in [
+        a["href"] for a in page.select(".dropdown-source-buttons a")
+    ]
 
 
 def test_every_page_has_one_title_and_a_description(documents):
@@ -170,14 +204,22 @@ def load(page, address, name):
 
 
 def modes(name):
-    """Widths and colour modes in which axe reads a page, at a few seconds each: all for the landing page, two for others, one source page for all."""
+    """Widths and colour modes in which axe reads a page, at a few seconds each: all for the landing
+    page, two for others, one source page for all.
+    """
     if name.startswith("_modules/") and not name.endswith("/formula.html"):
         return []
-    return [(390, "dark"), (390, "light"), (1280, "light"), (1280, "dark")] if name == f"{TOC['root']}.html" else [(390, "light"), (1280, "dark")]
+    return (
+        [(390, "dark"), (390, "light"), (1280, "light"), (1280, "dark")]
+        if name == f"{TOC['root']}.html"
+        else [(390, "light"), (1280, "dark")]
+    )
 
 
 def test_every_page_in_a_browser(documents, browser, address, axe):
-    """No request leaves, the console is empty, formulas are typeset, nothing is cut off, nothing is inaccessible, on a desk and on a phone."""
+    """No request leaves, the console is empty, formulas are typeset, nothing is cut off, nothing is
+    inaccessible, on a desk and on a phone.
+    """
     problems = []
     context = browser.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
     for name, document in documents.items():
@@ -186,7 +228,8 @@ def test_every_page_in_a_browser(documents, browser, address, axe):
         page = context.new_page()
         seen = load(page, address, name)
         formulas, typeset, failed = page.evaluate(
-            "['.math', '.math mjx-container', '[data-mjx-error]'].map(s => document.querySelectorAll(`article ${s}`).length)"
+            "['.math', '.math mjx-container', '[data-mjx-error]'].map(s =>"
+            " document.querySelectorAll(`article ${s}`).length)"
         )
         if formulas > typeset or failed:
             seen.append(f"{formulas} formulas, {typeset} typeset, {failed} with errors")
@@ -200,9 +243,14 @@ def test_every_page_in_a_browser(documents, browser, address, axe):
         for width, mode in modes(name):
             page.set_viewport_size({"width": width, "height": 900})
             page.wait_for_function(REACHABLE)
-            page.evaluate(f"document.documentElement.dataset.theme = document.documentElement.dataset.mode = '{mode}'")
+            page.evaluate(
+                "document.documentElement.dataset.theme = document.documentElement.dataset.mode ="
+                f" '{mode}'"
+            )
             violations = axe.run(page, options=AXE).response["violations"]
-            seen += [f"{width}, {mode}: {v['id']} {v['nodes'][0]['html'][:160]}" for v in violations]
+            seen += [
+                f"{width}, {mode}: {v['id']} {v['nodes'][0]['html'][:160]}" for v in violations
+            ]
         problems += [f"{name}: {problem}" for problem in seen]
         page.close()
     context.close()
@@ -210,18 +258,27 @@ def test_every_page_in_a_browser(documents, browser, address, axe):
 
 
 def test_the_site_also_works_from_a_disk(site, browser):
-    """As a lecturer without a network opens it: formulas, the moving figure, and the way from the front door."""
+    """As a lecturer without a network opens it: formulas, the moving figure, and the way from the
+    front door.
+    """
     page = browser.new_page()
     problems = watch(page, site.as_uri())
     page.goto((site / "index.html").as_uri())  # forwards to the landing page
     page.wait_for_url("**/book/index.html")
     page.wait_for_function("Boolean(document.querySelector('sinpe-clocks')?.state)")
     assert page.evaluate("document.querySelector('sinpe-clocks').values().length") == 16
-    chapter = next(name for name in reversed(NOTEBOOKS) if 'class="math' in (site / f"{name}.html").read_text(encoding="utf-8"))
+    chapter = next(
+        name
+        for name in reversed(NOTEBOOKS)
+        if 'class="math' in (site / f"{name}.html").read_text(encoding="utf-8")
+    )
     page.goto((site / f"{chapter}.html").as_uri())
     page.evaluate("MathJax.startup.promise")
     assert page.locator("article mjx-container").count() > 0
-    assert page.evaluate("document.fonts.ready.then(() => [...document.fonts].some(font => font.family.startsWith('MJX') && font.status === 'loaded'))")
+    assert page.evaluate(
+        "document.fonts.ready.then(() => [...document.fonts].some(font =>"
+        " font.family.startsWith('MJX') && font.status === 'loaded'))"
+    )
     assert problems == []
     page.close()
 
@@ -230,33 +287,53 @@ def test_the_search_finds_a_chapter(browser, address):
     page = browser.new_page()
     load(page, address, "search.html?q=wavelength")
     page.wait_for_selector("#search-results li a")
-    assert any("notebooks/" in a.get_attribute("href") for a in page.locator("#search-results li a").all())
+    assert any(
+        "notebooks/" in a.get_attribute("href") for a in page.locator("#search-results li a").all()
+    )
     page.close()
 
 
-# --- the reference pages agree with the package and the chapters ------------------------------------------------------------------
+# --- the reference pages agree with the package and the chapters
+# --------------------------
 
 
 def table_cells(page):
     """The cells of every table row of a page in book/."""
     lines = (ROOT / "book" / page).read_text(encoding="utf-8").splitlines()
-    return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines if line.startswith("|")]
+    return [
+        [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+        for line in lines
+        if line.startswith("|")
+    ]
 
 
 def public_parameters():
-    """Every parameter name of the public functions, classes and their public methods: {name: where}."""
+    """Every parameter name of the public functions, classes and their public methods: {name:
+    where}.
+    """
     found = {}
     for name in sinpe.__all__:
         obj = getattr(sinpe, name)
-        methods = [m for key, m in vars(obj).items() if inspect.isfunction(m) and not key.startswith("_")] if inspect.isclass(obj) else []
+        methods = (
+            [m for key, m in vars(obj).items() if inspect.isfunction(m) and not key.startswith("_")]
+            if inspect.isclass(obj)
+            else []
+        )
         for function in (obj, *methods):
             for parameter in inspect.signature(function).parameters:
                 found.setdefault(parameter, f"{name}.{function.__name__}")
-    return {p: where for p, where in found.items() if p not in ("self", "fn", "recurse", "name", "make")}
+    return {
+        p: where for p, where in found.items() if p not in ("self", "fn", "recurse", "name", "make")
+    }
 
 
 def test_every_parameter_is_in_the_register_of_names_and_no_name_twice():
-    names = [name for row in table_cells("notation.md") for cell in row[:2] for name in re.findall(r"`(\w+)`", cell)]
+    names = [
+        name
+        for row in table_cells("notation.md")
+        for cell in row[:2]
+        for name in re.findall(r"`(\w+)`", cell)
+    ]
     assert len(names) == len(set(names)), sorted(name for name in names if names.count(name) > 1)
     assert {p: where for p, where in public_parameters().items() if p not in names} == {}
 
@@ -274,23 +351,33 @@ def test_the_reference_lists_every_public_name():
 def test_every_paper_that_a_page_cites_is_in_the_bibliography():
     bibliography = (ROOT / "book" / "references.bib").read_text(encoding="utf-8").lower()
     texts = {page: nbformat.read(ROOT / f"{page}.ipynb", as_version=4) for page in NOTEBOOKS}
-    prose = {page: "\n".join(cell.source for cell in notebook.cells) for page, notebook in texts.items()}
+    prose = {
+        page: "\n".join(cell.source for cell in notebook.cells) for page, notebook in texts.items()
+    }
     prose |= {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "book").glob("*.md")}
     missing = []
     for page, text in prose.items():
-        cited = re.findall(r"arxiv\.org/(?:abs|pdf|html)/(\d{4}\.\d{4,5})", text) + re.findall(r"doi\.org/(10\.[^\s)>\]]+)", text)
+        cited = re.findall(r"arxiv\.org/(?:abs|pdf|html)/(\d{4}\.\d{4,5})", text) + re.findall(
+            r"doi\.org/(10\.[^\s)>\]]+)", text
+        )
         missing += [f"{page}: {paper}" for paper in cited if paper.lower() not in bibliography]
     assert missing == []
 
 
 def test_every_claim_links_to_its_proof_and_names_its_tests():
-    """Each entry says what is true, links to a section of a chapter (test_links… checks that it exists) and names tests that exist."""
+    """Each entry says what is true, links to a section of a chapter (test_links… checks that it
+    exists) and names tests that exist.
+    """
     text = (ROOT / "book" / "misconceptions.md").read_text(encoding="utf-8")
     claims = re.findall(r"^(“.*)\n: ((?:.+\n?)(?:  .+\n)*)", text, re.MULTILINE)
     assert len(claims) == text.count("\n: ") > 15
-    sources = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").glob("test_*.py"))
+    sources = "\n".join(
+        path.read_text(encoding="utf-8") for path in (ROOT / "tests").glob("test_*.py")
+    )
     for claim, answer in claims:
-        assert re.search(r"\]\(\.\./notebooks/\d\d_\w+\.ipynb#[\w-]+\)", answer), f"{claim} has no link to a section"
+        assert re.search(r"\]\(\.\./notebooks/\d\d_\w+\.ipynb#[\w-]+\)", answer), (
+            f"{claim} has no link to a section"
+        )
         tests = re.findall(r"`(test_\w+)`", answer)
         assert tests and all(f"def {test}(" in sources for test in tests), f"{claim} names {tests}"
 
@@ -302,8 +389,14 @@ def test_the_numbers_in_the_claims():
     assert "{} at width 512, {} at 128, {} at 4".format(*longest) in text
     assert "The limit, " + f"{round(2 * np.pi * 10_000):,}".replace(",", "\u00a0") in text
     rises = np.flatnonzero(np.diff(sinpe.similarity(np.arange(100), 512)) > 0)
-    assert f"for the first time after offset {rises[0]}" in text and f"falls up to offset {rises[0]}, and {rises[0] + 1} is higher" in text
-    assert sinpe.wavelengths(16, spacing="tensor2tensor")[-1] / sinpe.wavelengths(16)[-1] == pytest.approx(10**0.5)  # "three times slower"
+    assert (
+        f"for the first time after offset {rises[0]}" in text
+        and f"falls up to offset {rises[0]}, and {rises[0] + 1} is higher" in text
+    )
+    # "three times slower"
+    assert sinpe.wavelengths(16, spacing="tensor2tensor")[-1] / sinpe.wavelengths(16)[
+        -1
+    ] == pytest.approx(10**0.5)
     gaps = np.sqrt(2 * 2 - 4 * sinpe.similarity(np.arange(1, 200_001), 4)).min()
     assert 0.001 < gaps < 0.002
 
@@ -318,10 +411,19 @@ def render(monkeypatch):
     "docstring, expected",
     [
         ("One line.", "One line.\n"),
-        ("A sentence that goes on\nin the next line.\nA new one.", "A sentence that goes on in the next line.\n\nA new one.\n"),
-        ("x: (batch, seq); y: real,\n    or None. Returns x.", "``x``\n    (batch, seq)\n\n``y``\n    real, or None.\n\nReturns x.\n"),
+        (
+            "A sentence that goes on\nin the next line.\nA new one.",
+            "A sentence that goes on in the next line.\n\nA new one.\n",
+        ),
+        (
+            "x: (batch, seq); y: real,\n    or None. Returns x.",
+            "``x``\n    (batch, seq)\n\n``y``\n    real, or None.\n\nReturns x.\n",
+        ),
         ("x, y: both. z: no parameter.", "``x``, ``y``\n    both. z: no parameter.\n"),
-        ("Formula:\n\n    a = b*c\n\nRest |p| and `code` and \\*args.", "Formula:\n\n::\n\n    a = b*c\n\nRest \\|p\\| and ``code`` and \\*args.\n"),
+        (
+            "Formula:\n\n    a = b*c\n\nRest |p| and `code` and \\*args.",
+            "Formula:\n\n::\n\n    a = b*c\n\nRest \\|p\\| and ``code`` and \\*args.\n",
+        ),
         ("Example.\n\n>>> f(1)\n2", "Example.\n\n>>> f(1)\n2\n"),
     ],
 )

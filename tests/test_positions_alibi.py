@@ -1,4 +1,6 @@
-"""ALiBi: the authors' slopes, a literal loop, what its definition promises, and how it relates to the key-only form."""
+"""ALiBi: the authors' slopes, a literal loop, what its definition promises, and how it relates to
+the key-only form.
+"""
 
 import math
 
@@ -11,7 +13,9 @@ from sinpe import Alibi, alibi_slopes
 
 
 def authors_slopes(n):
-    """Press et al.'s rule, written out: a geometric series for powers of two, else that of the power below plus every other one of twice it."""
+    """Press et al.'s rule, written out: a geometric series for powers of two, else that of the
+    power below plus every other one of twice it.
+    """
 
     def power_of_two(n):
         start = 2 ** (-(2 ** -(math.log2(n) - 3)))
@@ -35,7 +39,23 @@ def test_slopes_are_the_authors(n):
         (3, [0.0625, 0.003906, 0.25]),
         (6, [0.25, 0.0625, 0.015625, 0.003906, 0.5, 0.125]),
         (8, [0.5, 0.25, 0.125, 0.0625, 0.03125, 0.015625, 0.0078125, 0.00390625]),
-        (12, [0.5, 0.25, 0.125, 0.0625, 0.03125, 0.015625, 0.0078125, 0.00390625, 0.707107, 0.353553, 0.176777, 0.088388]),
+        (
+            12,
+            [
+                0.5,
+                0.25,
+                0.125,
+                0.0625,
+                0.03125,
+                0.015625,
+                0.0078125,
+                0.00390625,
+                0.707107,
+                0.353553,
+                0.176777,
+                0.088388,
+            ],
+        ),
     ],
 )
 def test_head_counts_that_the_plain_rule_gets_wrong(n, slopes):
@@ -43,11 +63,18 @@ def test_head_counts_that_the_plain_rule_gets_wrong(n, slopes):
 
 
 def bias(n_heads, q_positions, k_positions):
-    q, k = torch.zeros(1, n_heads, len(q_positions), 4), torch.zeros(1, n_heads, len(k_positions), 4)
+    q, k = (
+        torch.zeros(1, n_heads, len(q_positions), 4),
+        torch.zeros(1, n_heads, len(k_positions), 4),
+    )
     return Alibi(n_heads).score_bias(q, k, q_positions, k_positions)
 
 
-@given(st.integers(1, 9), st.lists(st.integers(-50, 2000), min_size=1, max_size=5), st.lists(st.integers(-50, 2000), min_size=1, max_size=5))
+@given(
+    st.integers(1, 9),
+    st.lists(st.integers(-50, 2000), min_size=1, max_size=5),
+    st.lists(st.integers(-50, 2000), min_size=1, max_size=5),
+)
 def test_equals_a_literal_loop(n_heads, queries, keys):
     out, slopes = bias(n_heads, torch.tensor(queries), torch.tensor(keys)), authors_slopes(n_heads)
     for h in range(n_heads):
@@ -80,5 +107,9 @@ def test_bad_head_counts_are_refused(n_heads):
 
 
 def test_a_wrong_number_of_heads_is_refused_at_the_call():
-    with pytest.raises(ValueError, match=r"q must have shape \(batch, 4, len, head_dim\), got \(1, 3, 5, 8\)"):
-        Alibi(4).score_bias(torch.zeros(1, 3, 5, 8), torch.zeros(1, 3, 5, 8), torch.arange(5), torch.arange(5))
+    with pytest.raises(
+        ValueError, match=r"q must have shape \(batch, 4, len, head_dim\), got \(1, 3, 5, 8\)"
+    ):
+        Alibi(4).score_bias(
+            torch.zeros(1, 3, 5, 8), torch.zeros(1, 3, 5, 8), torch.arange(5), torch.arange(5)
+        )

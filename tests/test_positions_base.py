@@ -1,4 +1,6 @@
-"""PositionMethod: three openings that are the identity, and derived tables that survive whatever a module goes through."""
+"""PositionMethod: three openings that are the identity, and derived tables that survive whatever a
+module goes through.
+"""
 
 import numpy as np
 import pytest
@@ -21,7 +23,12 @@ class Squares(PositionMethod):
 
 @pytest.mark.parametrize("method", [PositionMethod(), NoPosition()], ids=["base", "none"])
 def test_every_opening_is_the_identity(method):
-    x, q, k, p = torch.randn(2, 3, 8), torch.randn(2, 2, 3, 4), torch.randn(2, 2, 5, 4), torch.arange(3)
+    x, q, k, p = (
+        torch.randn(2, 3, 8),
+        torch.randn(2, 2, 3, 4),
+        torch.randn(2, 2, 5, 4),
+        torch.arange(3),
+    )
     assert method.embed(x, p) is x
     assert method.rotate(q, k, p, torch.arange(5)) == (q, k)
     assert method.score_bias(q, k, p, torch.arange(5)) is None
@@ -47,7 +54,8 @@ def test_a_derived_table_is_rebuilt_after_meta_and_to_empty():
         method = Squares()
     assert method.table.is_meta
     assert torch.equal(method.to_empty(device="cpu").table, exact)
-    assert torch.equal(Squares().to_empty(device="cpu").table, exact)  # never left as uninitialised memory
+    # never left as uninitialised memory
+    assert torch.equal(Squares().to_empty(device="cpu").table, exact)
 
 
 @given(st.floats(-1, 1), st.sampled_from(list(HALF_ULP_OF_ONE)))
@@ -57,7 +65,10 @@ def test_casting_rounds_once(value, dtype):
 
 
 def test_casting_does_not_round_twice():
-    just_above_a_tie = torch.tensor([0.5 + 2.0**-9 + 2.0**-40, -0.5 - 2.0**-9 - 2.0**-40, 0.5 + 2.0**-9 - 2.0**-40], dtype=torch.float64)
+    just_above_a_tie = torch.tensor(
+        [0.5 + 2.0**-9 + 2.0**-40, -0.5 - 2.0**-9 - 2.0**-40, 0.5 + 2.0**-9 - 2.0**-40],
+        dtype=torch.float64,
+    )
     nearest = [0.5 + 2.0**-8, -0.5 - 2.0**-8, 0.5]
     assert cast_once(just_above_a_tie, torch.bfloat16).tolist() == nearest
     assert just_above_a_tie.to(torch.bfloat16).tolist() != nearest  # what plain conversion does

@@ -1,4 +1,6 @@
-"""LearnedEncoding: a trained row a position, in every type, and a clear error where there is no row."""
+"""LearnedEncoding: a trained row a position, in every type, and a clear error where there is no
+row.
+"""
 
 import copy
 
@@ -36,7 +38,9 @@ def test_blocks_left_padding_and_packing():
     learned, x = method(), torch.zeros(1, 20, D)
     full = learned.embed(x, torch.arange(20))
     for start in range(18):
-        assert torch.equal(learned.embed(x[:, :2], torch.arange(start, start + 2)), full[:, start : start + 2])
+        assert torch.equal(
+            learned.embed(x[:, :2], torch.arange(start, start + 2)), full[:, start : start + 2]
+        )
     padded = learned.embed(torch.zeros(2, 4, D), torch.tensor([[0, 1, 2, 3], [0, 0, 0, 1]]))
     assert torch.equal(padded[1, 3], full[0, 1])
 
@@ -74,12 +78,19 @@ def test_the_table_is_in_the_checkpoint_and_another_length_does_not_load():
 
 def test_survives_copies_and_meta():
     assert torch.equal(copy.deepcopy(method()).weight, method().weight)
-    out = method().to("meta").embed(torch.zeros(2, 3, D, device="meta"), torch.arange(3, device="meta"))
+    out = (
+        method()
+        .to("meta")
+        .embed(torch.zeros(2, 3, D, device="meta"), torch.arange(3, device="meta"))
+    )
     assert out.shape == (2, 3, D)
 
 
 def test_longer_than_the_table_is_refused_naming_both_lengths():
-    with pytest.raises(ValueError, match="max_len=200 rows, got positions up to 229, so a table of at least 230 rows"):
+    with pytest.raises(
+        ValueError,
+        match="max_len=200 rows, got positions up to 229, so a table of at least 230 rows",
+    ):
         LearnedEncoding(D, 200).embed(torch.zeros(1, 230, D), torch.arange(230))
     model = Transformer(TransformerConfig(9, D, 1, 2, 8), LearnedEncoding(D, 4))
     with pytest.raises(ValueError, match="max_len=4"):

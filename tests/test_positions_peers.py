@@ -1,7 +1,9 @@
-"""Every position method against published code that readers use, with the convention stated where the two differ.
+"""Every position method against published code that readers use, with the convention stated where
+the two differ.
 
-Tolerances. The peers compute angles in float32: rounding the frequency and the product costs up to position · 2^-23 radians, so at positions
-below 64 a feature of size 4 is off by up to 3e-5. Frequencies, slopes and tables of theirs are float32 powers: a few parts in 10^7.
+Tolerances. The peers compute angles in float32: rounding the frequency and the product costs up to
+position · 2^-23 radians, so at positions below 64 a feature of size 4 is off by up to 3e-5.
+Frequencies, slopes and tables of theirs are float32 powers: a few parts in 10^7.
 """
 
 import logging
@@ -13,9 +15,36 @@ import torch
 from peers import peer
 
 import sinpe
-from sinpe import DynamicNTK, Llama3, NTKAware, PositionInterpolation, Rotary, XPos, YaRN, alibi_slopes, relative_position_bucket
+from sinpe import (
+    DynamicNTK,
+    Llama3,
+    NTKAware,
+    PositionInterpolation,
+    Rotary,
+    XPos,
+    YaRN,
+    alibi_slopes,
+    relative_position_bucket,
+)
 
-rope, llama, neox, gptj, roformer, bloom, mpt, t5, marian, fsmt, m2m100, whisper, gpt2, bert, xlnet, wav2vec2 = (
+(
+    rope,
+    llama,
+    neox,
+    gptj,
+    roformer,
+    bloom,
+    mpt,
+    t5,
+    marian,
+    fsmt,
+    m2m100,
+    whisper,
+    gpt2,
+    bert,
+    xlnet,
+    wav2vec2,
+) = (
     peer(f"transformers.{name}")
     for name in (
         "modeling_rope_utils",
@@ -41,7 +70,8 @@ x_transformers = peer("x_transformers.x_transformers")
 
 HEADS, HEAD_DIM, LENGTH = 4, 32, 11
 ANGLES = 3e-5  # see above
-POSITIONS = torch.tensor([[*range(LENGTH)], [0, 0, 0, 1, 2, 3, 4, 7, 20, 40, 63]])  # a plain row; left padding and gaps
+# a plain row; left padding and gaps
+POSITIONS = torch.tensor([[*range(LENGTH)], [0, 0, 0, 1, 2, 3, 4, 7, 20, 40, 63]])
 
 
 @pytest.fixture(autouse=True)
@@ -57,7 +87,10 @@ def in_silence():
 
 def queries_and_keys(batch=2, length=LENGTH, dtype=torch.float32):
     generator = torch.Generator().manual_seed(3)
-    q, k = (torch.randn(batch, HEADS, length, HEAD_DIM, generator=generator).clamp(-4, 4).to(dtype) for _ in range(2))
+    q, k = (
+        torch.randn(batch, HEADS, length, HEAD_DIM, generator=generator).clamp(-4, 4).to(dtype)
+        for _ in range(2)
+    )
     return q, k
 
 
@@ -67,13 +100,17 @@ def assert_same(ours, theirs, atol=ANGLES):
         assert mine.shape == other.shape and (mine - other).abs().max() <= atol
 
 
-# --- rotary -----------------------------------------------------------------------------------------------------------------------
+# --- rotary
 
 
 def llama_config(head_dim=HEAD_DIM, base=10_000.0, longest=64, **parameters):
     parameters = {"rope_type": "default", "rope_theta": base, **parameters}
     return llama.LlamaConfig(
-        hidden_size=HEADS * head_dim, num_attention_heads=HEADS, num_key_value_heads=HEADS, max_position_embeddings=longest, rope_parameters=parameters
+        hidden_size=HEADS * head_dim,
+        num_attention_heads=HEADS,
+        num_key_value_heads=HEADS,
+        max_position_embeddings=longest,
+        rope_parameters=parameters,
     )
 
 
@@ -85,14 +122,21 @@ def llama_rotate(config, q, k, positions):
 @pytest.mark.parametrize("base", [10_000.0, 500_000.0])
 def test_rotary_half_is_llamas_in_transformers(base):
     q, k = queries_and_keys()
-    assert_same(Rotary(HEAD_DIM, base, layout="half").rotate(q, k, POSITIONS, POSITIONS), llama_rotate(llama_config(base=base), q, k, POSITIONS))
+    assert_same(
+        Rotary(HEAD_DIM, base, layout="half").rotate(q, k, POSITIONS, POSITIONS),
+        llama_rotate(llama_config(base=base), q, k, POSITIONS),
+    )
 
 
 @pytest.mark.parametrize("rotary_dim", [HEAD_DIM, 8])
 def test_rotary_interleaved_is_gpt_js(rotary_dim):
     """GPT-J has (batch, len, heads, head_dim), and turns the first rotary_dim features."""
     q, k = queries_and_keys()
-    embedding = gptj.GPTJRotaryEmbedding(gptj.GPTJConfig(n_positions=64, n_embd=HEADS * HEAD_DIM, n_head=HEADS, rotary_dim=rotary_dim))
+    embedding = gptj.GPTJRotaryEmbedding(
+        gptj.GPTJConfig(
+            n_positions=64, n_embd=HEADS * HEAD_DIM, n_head=HEADS, rotary_dim=rotary_dim
+        )
+    )
     sin, cos = embedding(q, POSITIONS)
     theirs = []
     for x in (q.transpose(1, 2), k.transpose(1, 2)):
@@ -102,11 +146,17 @@ def test_rotary_interleaved_is_gpt_js(rotary_dim):
 
 
 def test_rotary_interleaved_is_roformers_whose_table_is_exact():
-    """The authors' own model. Its table is float64 rounded once, so no angle is off, and 1e-6 is the rounding of the rotation alone."""
+    """The authors' own model. Its table is float64 rounded once, so no angle is off, and 1e-6 is
+    the rounding of the rotation alone.
+    """
     q, k = queries_and_keys()
-    table = roformer.RoFormerSinusoidalPositionalEmbedding(LENGTH, HEAD_DIM).create_weight()[None, None]
+    table = roformer.RoFormerSinusoidalPositionalEmbedding(LENGTH, HEAD_DIM).create_weight()[
+        None, None
+    ]
     theirs = roformer.RoFormerSelfAttention.apply_rotary_position_embeddings(table, q, k)
-    assert_same(Rotary(HEAD_DIM).rotate(q, k, torch.arange(LENGTH), torch.arange(LENGTH)), theirs, atol=1e-6)
+    assert_same(
+        Rotary(HEAD_DIM).rotate(q, k, torch.arange(LENGTH), torch.arange(LENGTH)), theirs, atol=1e-6
+    )
 
 
 def test_rotary_interleaved_is_that_of_rotary_embedding_torch():
@@ -116,7 +166,8 @@ def test_rotary_interleaved_is_that_of_rotary_embedding_torch():
     turned = [theirs.rotate_queries_or_keys(x, offset=start) for x in (q, k)]
     positions = torch.arange(LENGTH) + start
     assert_same(Rotary(HEAD_DIM).rotate(q, k, positions, positions), turned)
-    block = theirs.rotate_queries_with_cached_keys(q[:, :, -3:], k)  # the last queries of a longer text
+    # the last queries of a longer text
+    block = theirs.rotate_queries_with_cached_keys(q[:, :, -3:], k)
     positions = torch.arange(LENGTH)
     assert_same(Rotary(HEAD_DIM).rotate(q[:, :, -3:], k, positions[-3:], positions), block)
 
@@ -131,9 +182,18 @@ def test_rotary_interleaved_is_x_transformers(rotary_dim):
 
 
 def neox_rotate(q, k, positions, rotary_dim, longest=64, **parameters):
-    parameters = {"rope_type": "default", "rope_theta": 10_000.0, "partial_rotary_factor": rotary_dim / HEAD_DIM, **parameters}
+    parameters = {
+        "rope_type": "default",
+        "rope_theta": 10_000.0,
+        "partial_rotary_factor": rotary_dim / HEAD_DIM,
+        **parameters,
+    }
     config = neox.GPTNeoXConfig(
-        hidden_size=HEADS * HEAD_DIM, num_attention_heads=HEADS, max_position_embeddings=longest, rope_parameters=parameters, intermediate_size=8
+        hidden_size=HEADS * HEAD_DIM,
+        num_attention_heads=HEADS,
+        max_position_embeddings=longest,
+        rope_parameters=parameters,
+        intermediate_size=8,
     )
     return neox.apply_rotary_pos_emb(q, k, *neox.GPTNeoXRotaryEmbedding(config)(q, positions))
 
@@ -142,54 +202,78 @@ def neox_rotate(q, k, positions, rotary_dim, longest=64, **parameters):
 def test_partial_rotary_half_is_gpt_neoxs(rotary_dim):
     q, k = queries_and_keys()
     theirs = neox_rotate(q, k, POSITIONS, rotary_dim)
-    assert_same(Rotary(HEAD_DIM, layout="half", rotary_dim=rotary_dim).rotate(q, k, POSITIONS, POSITIONS), theirs)
+    assert_same(
+        Rotary(HEAD_DIM, layout="half", rotary_dim=rotary_dim).rotate(q, k, POSITIONS, POSITIONS),
+        theirs,
+    )
 
 
-# --- extensions of rotary ---------------------------------------------------------------------------------------------------------
+# --- extensions of rotary
 
 LLAMA3 = {"factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}
 
 
 def extensions(length):
-    """name: (ours, what a configuration of transformers says, its max_position_embeddings), for a model trained at this length.
+    """name: (ours, what a configuration of transformers says, its max_position_embeddings), for a
+    model trained at this length.
 
-    Its "linear" is position interpolation. Its "dynamic" knows the trained length as max_position_embeddings. LongRoPE is not in this package.
+    Its "linear" is position interpolation. Its "dynamic" knows the trained length as
+    max_position_embeddings. LongRoPE is not in this package.
     """
     trained = {"original_max_position_embeddings": length}
     return {
         "linear": (PositionInterpolation(4.0), {"rope_type": "linear", "factor": 4.0}, 4 * length),
         "dynamic": (DynamicNTK(2.0, length), {"rope_type": "dynamic", "factor": 2.0}, length),
         "yarn": (YaRN(4.0, length), {"rope_type": "yarn", "factor": 4.0, **trained}, 4 * length),
-        "yarn-betas": (YaRN(16.0, length, 8, 2), {"rope_type": "yarn", "factor": 16.0, "beta_fast": 8.0, "beta_slow": 2.0, **trained}, 16 * length),
+        "yarn-betas": (
+            YaRN(16.0, length, 8, 2),
+            {"rope_type": "yarn", "factor": 16.0, "beta_fast": 8.0, "beta_slow": 2.0, **trained},
+            16 * length,
+        ),
         "yarn-attention": (
             YaRN(4.0, length, attention_factor=1.5),
             {"rope_type": "yarn", "factor": 4.0, "attention_factor": 1.5, **trained},
             4 * length,
         ),
-        "llama3": (Llama3(8.0, 1.0, 4.0, length), {"rope_type": "llama3", **LLAMA3, **trained}, 8 * length),
+        "llama3": (
+            Llama3(8.0, 1.0, 4.0, length),
+            {"rope_type": "llama3", **LLAMA3, **trained},
+            8 * length,
+        ),
     }
 
 
 @pytest.mark.parametrize("name", extensions(1))
-@pytest.mark.parametrize(("head_dim", "base", "length"), [(128, 10_000.0, 4096), (128, 500_000.0, 8192), (64, 10_000.0, 2048), (32, 10_000.0, 64)])
+@pytest.mark.parametrize(
+    ("head_dim", "base", "length"),
+    [(128, 10_000.0, 4096), (128, 500_000.0, 8192), (64, 10_000.0, 2048), (32, 10_000.0, 64)],
+)
 def test_frequencies_and_attention_factors_are_those_of_transformers(name, head_dim, base, length):
     ours, parameters, longest = extensions(length)[name]
     config = llama_config(head_dim, base, longest, **parameters)
     for seq_len in (length // 2, 3 * length) if name == "dynamic" else (None,):
-        inv_freq, attention = rope.ROPE_INIT_FUNCTIONS[parameters["rope_type"]](config, "cpu", seq_len=seq_len)
+        inv_freq, attention = rope.ROPE_INIT_FUNCTIONS[parameters["rope_type"]](
+            config, "cpu", seq_len=seq_len
+        )
         method = Rotary(head_dim, base, extension=ours)
-        assert method.inverse_frequencies(seq_len) == pytest.approx(inv_freq.double().numpy(), rel=2e-6)
+        assert method.inverse_frequencies(seq_len) == pytest.approx(
+            inv_freq.double().numpy(), rel=2e-6
+        )
         assert method.attention_factor(seq_len) == pytest.approx(attention, rel=1e-12)
 
 
 @pytest.mark.parametrize("name", extensions(1))
 def test_extended_queries_and_keys_are_those_of_transformers(name):
-    """The whole way, on twice the trained length: attention factor on both, and for "dynamic" the length read from the positions."""
+    """The whole way, on twice the trained length: attention factor on both, and for "dynamic" the
+    length read from the positions.
+    """
     ours, parameters, longest = extensions(24)[name]
     q, k = queries_and_keys(1, 48)
     positions = torch.arange(48)[None]
     theirs = llama_rotate(llama_config(longest=longest, **parameters), q, k, positions)
-    assert_same(Rotary(HEAD_DIM, layout="half", extension=ours).rotate(q, k, positions, positions), theirs)
+    assert_same(
+        Rotary(HEAD_DIM, layout="half", extension=ours).rotate(q, k, positions, positions), theirs
+    )
     plain = Rotary(HEAD_DIM, layout="half").rotate(q, k, positions, positions)
     assert (plain[0] - theirs[0]).abs().max() > 0.1  # the extension does something here
 
@@ -197,16 +281,34 @@ def test_extended_queries_and_keys_are_those_of_transformers(name):
 def test_an_extension_of_a_partial_rotation_is_gpt_neoxs():
     """d is the number of features that are turned, in the bounds of the ramp too."""
     q, k = queries_and_keys()
-    theirs = neox_rotate(q, k, POSITIONS, 16, rope_type="yarn", factor=4.0, original_max_position_embeddings=16)
-    assert_same(Rotary(HEAD_DIM, layout="half", rotary_dim=16, extension=YaRN(4.0, 16)).rotate(q, k, POSITIONS, POSITIONS), theirs)
+    theirs = neox_rotate(
+        q, k, POSITIONS, 16, rope_type="yarn", factor=4.0, original_max_position_embeddings=16
+    )
+    assert_same(
+        Rotary(HEAD_DIM, layout="half", rotary_dim=16, extension=YaRN(4.0, 16)).rotate(
+            q, k, POSITIONS, POSITIONS
+        ),
+        theirs,
+    )
 
 
 @pytest.mark.parametrize("factor", [2.0, 8.0])
 @pytest.mark.parametrize("head_dim", [32, 128])
 def test_ntk_aware_is_that_of_rotary_embedding_torch_and_x_transformers(factor, head_dim):
     ours = Rotary(head_dim, extension=NTKAware(factor)).inverse_frequencies()
-    assert ours == pytest.approx(lucidrains.RotaryEmbedding(head_dim, theta_rescale_factor=factor).freqs.detach().double().numpy(), rel=2e-6)
-    assert ours == pytest.approx(x_transformers.RotaryEmbedding(head_dim, base_rescale_factor=factor).inv_freq.double().numpy(), rel=2e-6)
+    assert ours == pytest.approx(
+        lucidrains.RotaryEmbedding(head_dim, theta_rescale_factor=factor)
+        .freqs.detach()
+        .double()
+        .numpy(),
+        rel=2e-6,
+    )
+    assert ours == pytest.approx(
+        x_transformers.RotaryEmbedding(head_dim, base_rescale_factor=factor)
+        .inv_freq.double()
+        .numpy(),
+        rel=2e-6,
+    )
 
 
 def test_position_interpolation_is_that_of_rotary_embedding_torch_and_x_transformers():
@@ -219,25 +321,36 @@ def test_position_interpolation_is_that_of_rotary_embedding_torch_and_x_transfor
     assert_same(ours, [x_transformers.apply_rotary_pos_emb(x, frequencies) for x in (q, k)])
 
 
-# --- xPos -------------------------------------------------------------------------------------------------------------------------
+# --- xPos
 
 
 def xpos_peers(q, k, scale_base):
     """The same queries and keys by rotary-embedding-torch and by x-transformers."""
-    yield lucidrains.RotaryEmbedding(HEAD_DIM, use_xpos=True, xpos_scale_base=scale_base).rotate_queries_and_keys(q, k)
-    frequencies, scale = x_transformers.RotaryEmbedding(HEAD_DIM, use_xpos=True, scale_base=scale_base)(torch.arange(q.shape[2]))
-    yield x_transformers.apply_rotary_pos_emb(q, frequencies, scale), x_transformers.apply_rotary_pos_emb(k, frequencies, 1 / scale)
+    yield lucidrains.RotaryEmbedding(
+        HEAD_DIM, use_xpos=True, xpos_scale_base=scale_base
+    ).rotate_queries_and_keys(q, k)
+    frequencies, scale = x_transformers.RotaryEmbedding(
+        HEAD_DIM, use_xpos=True, scale_base=scale_base
+    )(torch.arange(q.shape[2]))
+    yield (
+        x_transformers.apply_rotary_pos_emb(q, frequencies, scale),
+        x_transformers.apply_rotary_pos_emb(k, frequencies, 1 / scale),
+    )
 
 
 @pytest.mark.parametrize("scale_base", [8, 512])
 @pytest.mark.parametrize("length", [LENGTH, LENGTH + 1])
 def test_xpos_is_that_of_rotary_embedding_torch_and_x_transformers(length, scale_base):
-    """They centre on the whole part of half the length, this package on the middle of the keys: the same for an odd length.
+    """They centre on the whole part of half the length, this package on the middle of the keys: the
+    same for an odd length.
 
-    For an even one queries and keys differ by half a position's decay, in opposite directions, which the scores do not show.
+    For an even one queries and keys differ by half a position's decay, in opposite directions,
+    which the scores do not show.
     """
     q, k = queries_and_keys(length=length)
-    ours = XPos(HEAD_DIM, scale_base=scale_base).rotate(q, k, torch.arange(length), torch.arange(length))
+    ours = XPos(HEAD_DIM, scale_base=scale_base).rotate(
+        q, k, torch.arange(length), torch.arange(length)
+    )
     for theirs in xpos_peers(q, k, scale_base):
         if length % 2:
             assert_same(ours, theirs)
@@ -247,7 +360,7 @@ def test_xpos_is_that_of_rotary_embedding_torch_and_x_transformers(length, scale
         assert (scores - peers_scores).abs().max() <= 1e-5 * scores.abs().max()
 
 
-# --- biases -----------------------------------------------------------------------------------------------------------------------
+# --- biases
 
 HEAD_COUNTS = [1, 3, 4, 6, 8, 12, 16, 20]
 
@@ -256,11 +369,19 @@ HEAD_COUNTS = [1, 3, 4, 6, 8, 12, 16, 20]
 def test_alibi_slopes_are_those_of_bloom_and_x_transformers_in_their_order(n_heads):
     ours = alibi_slopes(n_heads)
     assert torch.allclose(ours, bloom._get_alibi_slopes(n_heads, "cpu").double(), rtol=2e-6, atol=0)
-    assert torch.allclose(ours, x_transformers.AlibiPositionalBias(n_heads).slopes.flatten().double(), rtol=2e-7, atol=0)
+    assert torch.allclose(
+        ours,
+        x_transformers.AlibiPositionalBias(n_heads).slopes.flatten().double(),
+        rtol=2e-7,
+        atol=0,
+    )
 
 
 def alibi(n_heads, q_positions, k_positions):
-    q, k = torch.zeros(1, n_heads, len(q_positions), 4), torch.zeros(1, n_heads, len(k_positions), 4)
+    q, k = (
+        torch.zeros(1, n_heads, len(q_positions), 4),
+        torch.zeros(1, n_heads, len(k_positions), 4),
+    )
     return sinpe.Alibi(n_heads).score_bias(q, k, q_positions, k_positions)
 
 
@@ -270,21 +391,31 @@ def test_alibi_is_that_of_x_transformers(n_heads, q_len):
     """Also for keys ahead of the query, and for the last queries of a longer text."""
     positions = torch.arange(LENGTH)
     ours = alibi(n_heads, positions[-q_len:], positions)
-    assert torch.allclose(ours[0], x_transformers.AlibiPositionalBias(n_heads)(q_len, LENGTH), rtol=1e-6, atol=0)
+    assert torch.allclose(
+        ours[0], x_transformers.AlibiPositionalBias(n_heads)(q_len, LENGTH), rtol=1e-6, atol=0
+    )
 
 
 @pytest.mark.parametrize("n_heads", HEAD_COUNTS)
 def test_alibi_of_bloom_and_mpt_differs_by_a_constant_in_each_row(n_heads):
-    """Both add slope · key, MPT counts the keys back from the last: what is left after taking their first column away is −slope · (q − k)."""
+    """Both add slope · key, MPT counts the keys back from the last: what is left after taking their
+    first column away is −slope · (q − k).
+    """
     positions = torch.arange(LENGTH)
     ours, seen = alibi(n_heads, positions, positions)[0], positions[:, None] >= positions
-    keys_only = [bloom.build_alibi_tensor(torch.ones(1, LENGTH), n_heads, torch.float32), mpt.build_mpt_alibi_tensor(n_heads, LENGTH)]
+    keys_only = [
+        bloom.build_alibi_tensor(torch.ones(1, LENGTH), n_heads, torch.float32),
+        mpt.build_mpt_alibi_tensor(n_heads, LENGTH),
+    ]
     for theirs in keys_only:
         assert theirs.shape == (n_heads, 1, LENGTH)
         shifted = theirs - theirs[:, :, :1]  # slope · key
         from_query = shifted - shifted.transpose(1, 2)  # slope · (key − query)
         assert torch.allclose(ours[:, seen], from_query[:, seen], rtol=1e-5, atol=1e-6)
-        causal = [bias.expand(n_heads, LENGTH, LENGTH).masked_fill(~seen, -math.inf).softmax(-1) for bias in (ours, theirs)]
+        causal = [
+            bias.expand(n_heads, LENGTH, LENGTH).masked_fill(~seen, -math.inf).softmax(-1)
+            for bias in (ours, theirs)
+        ]
         assert torch.allclose(*causal, atol=1e-6)
 
 
@@ -293,20 +424,34 @@ BUCKETS = [(32, 128), (8, 20), (64, 256), (16, 1000)]
 
 @pytest.mark.parametrize("bidirectional", [True, False])
 @pytest.mark.parametrize(("n_buckets", "max_distance"), BUCKETS)
-def test_t5_buckets_are_those_of_transformers_and_x_transformers(bidirectional, n_buckets, max_distance):
+def test_t5_buckets_are_those_of_transformers_and_x_transformers(
+    bidirectional, n_buckets, max_distance
+):
     relative = torch.arange(-2 * max_distance, 2 * max_distance + 1)
-    ours = relative_position_bucket(relative, bidirectional=bidirectional, n_buckets=n_buckets, max_distance=max_distance)
-    theirs = t5.T5Attention._relative_position_bucket(relative, bidirectional, n_buckets, max_distance)
-    others = x_transformers.RelativePositionBias._relative_position_bucket(relative, not bidirectional, n_buckets, max_distance)
+    ours = relative_position_bucket(
+        relative, bidirectional=bidirectional, n_buckets=n_buckets, max_distance=max_distance
+    )
+    theirs = t5.T5Attention._relative_position_bucket(
+        relative, bidirectional, n_buckets, max_distance
+    )
+    others = x_transformers.RelativePositionBias._relative_position_bucket(
+        relative, not bidirectional, n_buckets, max_distance
+    )
     assert torch.equal(ours, theirs) and torch.equal(ours, others)
 
 
 @pytest.mark.parametrize("bidirectional", [True, False])
 def test_t5_bias_is_that_of_transformers_and_x_transformers(bidirectional):
-    """In T5 an encoder is bidirectional and a decoder is not. x-transformers multiplies by √head_dim, since it adds before dividing by it."""
-    config = t5.T5Config(d_model=8, d_kv=4, num_heads=HEADS, num_layers=1, is_decoder=not bidirectional)
+    """In T5 an encoder is bidirectional and a decoder is not. x-transformers multiplies by
+    √head_dim, since it adds before dividing by it.
+    """
+    config = t5.T5Config(
+        d_model=8, d_kv=4, num_heads=HEADS, num_layers=1, is_decoder=not bidirectional
+    )
     theirs = t5.T5Attention(config, has_relative_attention_bias=True, layer_idx=0)
-    others = x_transformers.RelativePositionBias(HEAD_DIM**0.5, causal=not bidirectional, heads=HEADS)
+    others = x_transformers.RelativePositionBias(
+        HEAD_DIM**0.5, causal=not bidirectional, heads=HEADS
+    )
     ours = sinpe.T5Bias(HEADS, bidirectional=bidirectional)
     with torch.no_grad():
         theirs.relative_attention_bias.weight.copy_(ours.weight.T)
@@ -315,14 +460,18 @@ def test_t5_bias_is_that_of_transformers_and_x_transformers(bidirectional):
             positions = torch.arange(k_len)
             q, k = torch.zeros(1, HEADS, q_len, 4), torch.zeros(1, HEADS, k_len, 4)
             bias = ours.score_bias(q, k, positions[k_len - q_len :], positions)
-            assert torch.equal(bias, theirs.compute_bias(q_len, k_len, past_seen_tokens=k_len - q_len))
+            assert torch.equal(
+                bias, theirs.compute_bias(q_len, k_len, past_seen_tokens=k_len - q_len)
+            )
             assert torch.allclose(bias[0], others(q_len, k_len) / HEAD_DIM**0.5, atol=1e-7)
 
 
 def test_shaw_is_the_relative_key_of_wav2vec2_bert():
-    """One set of vectors for all heads there, one a head here; its bounds to the left and to the right may differ.
+    """One set of vectors for all heads there, one a head here; its bounds to the left and to the
+    right may differ.
 
-    BERT's own "relative_key", which looked distances up without clipping, is no longer in transformers.
+    BERT's own "relative_key", which looked distances up without clipping, is no longer in
+    transformers.
     """
     q, k = queries_and_keys()
     config = wav2vec2.Wav2Vec2BertConfig(
@@ -332,23 +481,31 @@ def test_shaw_is_the_relative_key_of_wav2vec2_bert():
         left_max_position_embeddings=3,
         right_max_position_embeddings=3,
     )
-    theirs, ours = wav2vec2.Wav2Vec2BertSelfAttention(config), sinpe.ShawRelative(HEADS, HEAD_DIM, 3)
+    theirs, ours = (
+        wav2vec2.Wav2Vec2BertSelfAttention(config),
+        sinpe.ShawRelative(HEADS, HEAD_DIM, 3),
+    )
     with torch.no_grad():
         theirs.distance_embedding.weight.normal_(generator=torch.Generator().manual_seed(0))
         ours.vectors.copy_(theirs.distance_embedding.weight)
         expected = wav2vec2._apply_relative_key_position_encoding(theirs, q, k)[1]
-        assert torch.allclose(ours.score_bias(q, k, torch.arange(LENGTH), torch.arange(LENGTH)), expected, atol=1e-5)
+        assert torch.allclose(
+            ours.score_bias(q, k, torch.arange(LENGTH), torch.arange(LENGTH)), expected, atol=1e-5
+        )
 
 
 @torch.no_grad()
 @pytest.mark.parametrize(("q_len", "k_len"), [(6, 6), (3, 6)])
 def test_transformer_xl_is_xlnets(q_len, k_len):
-    """Transformer-XL's own model is no longer in transformers; XLNet kept its attention, with keys ahead of the query too.
+    """Transformer-XL's own model is no longer in transformers; XLNet kept its attention, with keys
+    ahead of the query too.
 
-    It multiplies one matrix for all heads with the codes, sines first, and finds the distances by the relative shift. Its probabilities are
-    compared, because it does not show its scores.
+    It multiplies one matrix for all heads with the codes, sines first, and finds the distances by
+    the relative shift. Its probabilities are compared, because it does not show its scores.
     """
-    config = xlnet.XLNetConfig(vocab_size=8, d_model=32, n_layer=1, n_head=HEADS, d_inner=4, attn_type="bi")
+    config = xlnet.XLNetConfig(
+        vocab_size=8, d_model=32, n_layer=1, n_head=HEADS, d_inner=4, attn_type="bi"
+    )
     model = xlnet.XLNetModel(config).eval()
     attention, ours = model.layer[0].rel_attn, sinpe.TransformerXLRelative(HEADS, 8)
     generator = torch.Generator().manual_seed(1)
@@ -367,7 +524,7 @@ def test_transformer_xl_is_xlnets(q_len, k_len):
     assert torch.allclose(scores.softmax(-1), theirs.permute(2, 3, 0, 1), atol=1e-5)
 
 
-# --- embeddings -------------------------------------------------------------------------------------------------------------------
+# --- embeddings
 
 
 def rows(**options):
@@ -375,54 +532,98 @@ def rows(**options):
 
 
 def test_sinusoidal_concatenated_is_marians():
-    """Float64 rounded once on both sides: each is within half an ulp of 1 of the truth, so the two within one."""
+    """Float64 rounded once on both sides: each is within half an ulp of 1 of the truth, so the two
+    within one.
+    """
     theirs = marian.MarianSinusoidalPositionalEmbedding(64, HEAD_DIM).create_weight()
     assert (rows(layout="concatenated") - theirs).abs().max() <= 2.0**-24
 
 
 def test_sinusoidal_concatenated_is_x_transformers_after_its_learned_scale():
     theirs = x_transformers.ScaledSinusoidalEmbedding(HEAD_DIM)
-    assert_same([rows(layout="concatenated")], [theirs(torch.zeros(1, 64, 1)).detach() / theirs.scale.detach()])
+    assert_same(
+        [rows(layout="concatenated")],
+        [theirs(torch.zeros(1, 64, 1)).detach() / theirs.scale.detach()],
+    )
 
 
 def test_sinusoidal_on_the_tensor2tensor_grid_is_whispers():
-    assert_same([rows(layout="concatenated", spacing="tensor2tensor")], [whisper.sinusoids(64, HEAD_DIM)])
+    assert_same(
+        [rows(layout="concatenated", spacing="tensor2tensor")], [whisper.sinusoids(64, HEAD_DIM)]
+    )
 
 
 @pytest.mark.parametrize("padding_idx", [0, 1])
-def test_sinusoidal_on_the_tensor2tensor_grid_is_that_of_m2m100_and_fsmt_whose_first_token_stands_behind_the_padding(padding_idx):
-    """fairseq's convention: the row of padding_idx is zero, and the first token has position padding_idx + 1."""
+def test_the_tensor2tensor_grid_is_that_of_m2m100_and_fsmt_who_count_from_behind_the_padding(
+    padding_idx,
+):
+    """fairseq's convention: the row of padding_idx is zero, and the first token has position
+    padding_idx + 1.
+    """
     ours = rows(layout="concatenated", spacing="tensor2tensor")
     theirs = m2m100.M2M100SinusoidalPositionalEmbedding(62, HEAD_DIM, padding_idx)
     tokens = torch.tensor([[5, 6, 7, 8]])
     assert_same([theirs(tokens)[0]], [ours[padding_idx + 1 : padding_idx + 5]])
-    assert_same([theirs(inputs_embeds=torch.zeros(1, 4, HEAD_DIM))[0]], [ours[padding_idx + 1 : padding_idx + 5]])
+    assert_same(
+        [theirs(inputs_embeds=torch.zeros(1, 4, HEAD_DIM))[0]],
+        [ours[padding_idx + 1 : padding_idx + 5]],
+    )
     table = fsmt.SinusoidalPositionalEmbedding.get_embedding(64, HEAD_DIM, padding_idx)
     ours[padding_idx] = 0
     assert_same([table, theirs.weights], [ours, ours])
-    assert fsmt.SinusoidalPositionalEmbedding.make_positions(tokens, padding_idx).tolist() == [[padding_idx + 1 + t for t in range(4)]]
+    assert fsmt.SinusoidalPositionalEmbedding.make_positions(tokens, padding_idx).tolist() == [
+        [padding_idx + 1 + t for t in range(4)]
+    ]
 
 
 @torch.no_grad()
 def test_learned_rows_are_those_of_gpt_2():
-    config = gpt2.GPT2Config(vocab_size=9, n_positions=20, n_embd=HEAD_DIM, n_layer=1, n_head=HEADS, bos_token_id=0, eos_token_id=0)
+    config = gpt2.GPT2Config(
+        vocab_size=9,
+        n_positions=20,
+        n_embd=HEAD_DIM,
+        n_layer=1,
+        n_head=HEADS,
+        bos_token_id=0,
+        eos_token_id=0,
+    )
     model = gpt2.GPT2Model(config).eval()
-    ours, tokens = sinpe.LearnedEncoding(HEAD_DIM, 20), torch.tensor([[3, 1, 4, 1, 5], [8, 2, 6, 5, 3]])
+    ours, tokens = (
+        sinpe.LearnedEncoding(HEAD_DIM, 20),
+        torch.tensor([[3, 1, 4, 1, 5], [8, 2, 6, 5, 3]]),
+    )
     ours.weight.copy_(model.wpe.weight)
     assert ours.init_std == config.initializer_range
     for positions in (torch.arange(5), torch.tensor([[0, 0, 1, 2, 3], [15, 16, 17, 18, 19]])):
-        theirs = model(tokens, position_ids=positions, output_hidden_states=True, use_cache=False).hidden_states[0]
+        theirs = model(
+            tokens, position_ids=positions, output_hidden_states=True, use_cache=False
+        ).hidden_states[0]
         assert torch.equal(ours.embed(model.wte(tokens), positions), theirs)
 
 
 @torch.no_grad()
 def test_learned_rows_are_those_of_bert():
     """BERT also adds the type of the token, and normalises the sum."""
-    theirs = bert.BertEmbeddings(bert.BertConfig(vocab_size=9, hidden_size=HEAD_DIM, max_position_embeddings=20, num_attention_heads=HEADS)).eval()
-    ours, tokens, positions = sinpe.LearnedEncoding(HEAD_DIM, 20), torch.tensor([[3, 1, 4, 1, 5]]), torch.arange(5) + 2
+    theirs = bert.BertEmbeddings(
+        bert.BertConfig(
+            vocab_size=9,
+            hidden_size=HEAD_DIM,
+            max_position_embeddings=20,
+            num_attention_heads=HEADS,
+        )
+    ).eval()
+    ours, tokens, positions = (
+        sinpe.LearnedEncoding(HEAD_DIM, 20),
+        torch.tensor([[3, 1, 4, 1, 5]]),
+        torch.arange(5) + 2,
+    )
     ours.weight.copy_(theirs.position_embeddings.weight)
     words = theirs.word_embeddings(tokens) + theirs.token_type_embeddings(torch.zeros_like(tokens))
-    assert torch.allclose(theirs.LayerNorm(ours.embed(words, positions)), theirs(tokens, position_ids=positions[None]), atol=1e-6)
+    assert torch.allclose(
+        theirs.LayerNorm(ours.embed(words, positions)),
+        theirs(tokens, position_ids=positions[None]),
+        atol=1e-6,
+    )
 
 
 @torch.no_grad()
@@ -432,11 +633,17 @@ def test_learned_rows_are_those_of_x_transformers_after_its_scale():
     ours, x = sinpe.LearnedEncoding(HEAD_DIM, 20), torch.zeros(1, 5, HEAD_DIM)
     ours.weight.copy_(theirs.emb.weight)
     for start in (0, 15):
-        assert torch.allclose(ours.embed(x, torch.arange(5) + start)[0], theirs(x, offset=start) * HEAD_DIM**0.5, atol=1e-6)
+        assert torch.allclose(
+            ours.embed(x, torch.arange(5) + start)[0],
+            theirs(x, offset=start) * HEAD_DIM**0.5,
+            atol=1e-6,
+        )
 
 
 def test_the_frequencies_that_all_share():
-    """Rounded to float32, the plain frequencies of the peers are this package's, up to the error of a float32 power."""
+    """Rounded to float32, the plain frequencies of the peers are this package's, up to the error of
+    a float32 power.
+    """
     ours = sinpe.inverse_frequencies(128)
     theirs = [
         llama.LlamaRotaryEmbedding(llama_config(128)).inv_freq,

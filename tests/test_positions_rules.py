@@ -1,4 +1,6 @@
-"""The rules that every position method keeps: explicit positions, blocks, batches, types, meta, copies, autocast, compilers, gradients."""
+"""The rules that every position method keeps: explicit positions, blocks, batches, types, meta,
+copies, autocast, compilers, gradients.
+"""
 
 import copy
 import io
@@ -9,7 +11,17 @@ import torch
 from torch import nn
 
 import sinpe
-from sinpe import Alibi, LearnedEncoding, NoPosition, Rotary, ShawRelative, SinusoidalEncoding, T5Bias, TransformerXLRelative, XPos
+from sinpe import (
+    Alibi,
+    LearnedEncoding,
+    NoPosition,
+    Rotary,
+    ShawRelative,
+    SinusoidalEncoding,
+    T5Bias,
+    TransformerXLRelative,
+    XPos,
+)
 
 H, HD, D = 4, 8, 32
 EXTENSIONS = {
@@ -30,7 +42,10 @@ MAKERS = {
     "rotary": lambda: Rotary(HD),
     "rotary-half": lambda: Rotary(HD, layout="half"),
     "rotary-partial": lambda: Rotary(HD, rotary_dim=4),
-    **{name: (lambda extension=extension: Rotary(HD, extension=extension)) for name, extension in EXTENSIONS.items()},
+    **{
+        name: lambda extension=extension: Rotary(HD, extension=extension)
+        for name, extension in EXTENSIONS.items()
+    },
     "xpos": lambda: XPos(HD),
     "alibi": lambda: Alibi(H),
 }
@@ -55,12 +70,17 @@ def make(name):
 def tensors(batch=2, length=6, dtype=torch.float64):
     generator = torch.Generator().manual_seed(1)
     x = torch.randn(batch, length, D, generator=generator, dtype=torch.float64)
-    q, k = (torch.randn(batch, H, length, HD, generator=generator, dtype=torch.float64) for _ in range(2))
+    q, k = (
+        torch.randn(batch, H, length, HD, generator=generator, dtype=torch.float64)
+        for _ in range(2)
+    )
     return x.to(dtype), q.to(dtype), k.to(dtype)
 
 
 class AllOpenings(nn.Module):
-    """Everything a method does to a sequence, in one call: embeddings, and scores before mask and softmax."""
+    """Everything a method does to a sequence, in one call: embeddings, and scores before mask and
+    softmax.
+    """
 
     def __init__(self, method):
         super().__init__()
@@ -74,16 +94,22 @@ class AllOpenings(nn.Module):
 
 
 def run(method, x, q, k, q_positions, k_positions=None):
-    return AllOpenings(method)(x, q, k, q_positions, q_positions if k_positions is None else k_positions)
+    return AllOpenings(method)(
+        x, q, k, q_positions, q_positions if k_positions is None else k_positions
+    )
 
 
 def close(a, b, atol=1e-5):
-    return all(torch.allclose(one, other, atol=atol, rtol=1e-5) for one, other in zip(a, b, strict=True))
+    return all(
+        torch.allclose(one, other, atol=atol, rtol=1e-5) for one, other in zip(a, b, strict=True)
+    )
 
 
 def test_a_query_block_alone_equals_its_rows_of_the_full_pass(name):
     if name == "dynamic-ntk":
-        pytest.skip("its frequencies depend on the longest key, so this rule cannot hold for blocks of keys")
+        pytest.skip(
+            "its frequencies depend on the longest key, so this rule cannot hold for blocks of keys"
+        )
     method, (x, q, k), positions = make(name), tensors(), torch.arange(6) + 3
     embedded, scores = run(method, x, q, k, positions)
     for size in (1, 2, 3):
@@ -95,7 +121,10 @@ def test_a_query_block_alone_equals_its_rows_of_the_full_pass(name):
 
 def test_rows_of_a_batch_do_not_depend_on_each_other_and_have_their_own_positions(name):
     method, (x, q, k) = make(name), tensors(3)
-    rows = torch.stack([torch.arange(6), torch.tensor([0, 0, 0, 1, 2, 3]), torch.tensor([0, 1, 2, 0, 1, 2])])  # plain, left-padded, packed
+    # plain, left-padded, packed
+    rows = torch.stack(
+        [torch.arange(6), torch.tensor([0, 0, 0, 1, 2, 3]), torch.tensor([0, 1, 2, 0, 1, 2])]
+    )
     together = run(method, x, q, k, rows)
     for b in range(3):
         alone = run(method, x[b : b + 1], q[b : b + 1], k[b : b + 1], rows[b])
@@ -103,9 +132,14 @@ def test_rows_of_a_batch_do_not_depend_on_each_other_and_have_their_own_position
 
 
 def test_positions_with_gaps_are_served_like_any_others(name):
-    """A sub-sequence of the keys has the scores that these keys have among all: nothing is guessed from the index."""
+    """A sub-sequence of the keys has the scores that these keys have among all: nothing is guessed
+    from the index.
+    """
     if name == "dynamic-ntk":
-        pytest.skip("its frequencies depend on the longest key; the case with the same longest key is in its own test file")
+        pytest.skip(
+            "its frequencies depend on the longest key; the case with the same longest key is in"
+            " its own test file"
+        )
     method, (x, q, k), kept = make(name), tensors(), torch.tensor([0, 1, 3, 5])
     embedded, scores = run(method, x, q, k, torch.arange(6))
     some = run(method, x[:, kept], q[:, :, kept], k[:, :, kept], kept)
@@ -129,7 +163,9 @@ def test_embed_and_rotate_keep_type_shape_and_device_and_bias_is_float32(name, d
 def test_tables_are_derived_not_saved_not_cast_and_right_after_meta(name):
     data = (*tensors(), torch.arange(6))
     expected = run(make(name), *data)
-    assert set(make(name).state_dict()) == {parameter for parameter, _ in make(name).named_parameters()}
+    assert set(make(name).state_dict()) == {
+        parameter for parameter, _ in make(name).named_parameters()
+    }
     weights = make(name).state_dict()
     with torch.device("meta"):
         born_on_meta = MAKERS[name]()
@@ -153,10 +189,20 @@ def test_autocast_changes_nothing_beyond_the_product_itself(name):
     method, (x, q, k), positions = make(name), tensors(dtype=torch.float32), torch.arange(6) + 1000
     if name == "learned":
         positions = torch.arange(6)
-    plain = (method.embed(x, positions), *method.rotate(q, k, positions, positions), method.score_bias(q, k, positions, positions))
+    plain = (
+        method.embed(x, positions),
+        *method.rotate(q, k, positions, positions),
+        method.score_bias(q, k, positions, positions),
+    )
     with torch.autocast("cpu", torch.bfloat16):
-        inside = (method.embed(x, positions), *method.rotate(q, k, positions, positions), method.score_bias(q, k, positions, positions))
-    assert all((a is None and b is None) or torch.equal(a, b) for a, b in zip(plain, inside, strict=True))
+        inside = (
+            method.embed(x, positions),
+            *method.rotate(q, k, positions, positions),
+            method.score_bias(q, k, positions, positions),
+        )
+    assert all(
+        (a is None and b is None) or torch.equal(a, b) for a, b in zip(plain, inside, strict=True)
+    )
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:torch")
@@ -178,7 +224,9 @@ def test_gradients_are_right_in_float64(name):
     # the bias is float32 by contract, so its gradient is checked with steps that float32 resolves
     has_bias = method.score_bias(q, k, positions, positions) is not None
     tolerance = {"eps": 1e-2, "atol": 1e-2, "rtol": 1e-2} if has_bias else {}
-    assert torch.autograd.gradcheck(lambda *inputs: run(method, *inputs, positions), inputs, **tolerance)
+    assert torch.autograd.gradcheck(
+        lambda *inputs: run(method, *inputs, positions), inputs, **tolerance
+    )
 
 
 def test_learned_numbers_receive_a_gradient(name):
@@ -186,7 +234,10 @@ def test_learned_numbers_receive_a_gradient(name):
     loss = sum(part.square().sum() for part in run(method, *data))
     if list(method.parameters()):
         loss.backward()
-    assert all(parameter.grad is not None and parameter.grad.abs().sum() > 0 for parameter in method.parameters())
+    assert all(
+        parameter.grad is not None and parameter.grad.abs().sum() > 0
+        for parameter in method.parameters()
+    )
 
 
 def test_empty_sequences_pass(name):
@@ -199,21 +250,32 @@ def test_empty_sequences_pass(name):
 def test_positions_of_a_wrong_length_are_refused_by_name(name, wrong):
     method, (x, q, k), good, bad = make(name), tensors(), torch.arange(6), torch.arange(5)
     calls = {
-        "q_positions": [lambda: method.rotate(q, k, bad, good), lambda: method.score_bias(q, k, bad, good)],
-        "k_positions": [lambda: method.rotate(q, k, good, bad), lambda: method.score_bias(q, k, good, bad)],
+        "q_positions": [
+            lambda: method.rotate(q, k, bad, good),
+            lambda: method.score_bias(q, k, bad, good),
+        ],
+        "k_positions": [
+            lambda: method.rotate(q, k, good, bad),
+            lambda: method.score_bias(q, k, good, bad),
+        ],
         "x_positions": [lambda: method.embed(x, bad)],
     }[wrong]
     openings = {"x_positions": ("embed",)}.get(wrong, ("rotate", "score_bias"))
     for opening, call in zip(openings, calls, strict=True):
         if getattr(type(method), opening) is not getattr(sinpe.PositionMethod, opening):
-            with pytest.raises(ValueError, match=r"positions must have shape \(6,\) or \(batch, 6\), got \(5,\)"):
+            with pytest.raises(
+                ValueError, match=r"positions must have shape \(6,\) or \(batch, 6\), got \(5,\)"
+            ):
                 call()
 
 
 @torch.no_grad()
 def test_works_in_the_transformer_by_one_argument(name):
     config = sinpe.TransformerConfig(11, d_model=D, n_layers=2, n_heads=H, d_ff=24)
-    model, tokens = sinpe.Transformer(config, make(name)), torch.randint(11, (2, 6), generator=torch.Generator().manual_seed(0))
+    model, tokens = (
+        sinpe.Transformer(config, make(name)),
+        torch.randint(11, (2, 6), generator=torch.Generator().manual_seed(0)),
+    )
     padded = torch.cat([torch.zeros(2, 3, dtype=torch.long), tokens], 1)
     positions = (torch.arange(9) - 3).clamp(min=0)
     out = model(padded, positions, torch.arange(9).ge(3).expand(2, -1))

@@ -1,4 +1,6 @@
-"""SinusoidalEncoding: the numbers of sinpe.formula, at explicit positions, in every type, through every module operation."""
+"""SinusoidalEncoding: the numbers of sinpe.formula, at explicit positions, in every type, through
+every module operation.
+"""
 
 import copy
 import io
@@ -25,8 +27,12 @@ def codes(positions, **options):
 def test_equals_numpy_bit_for_bit(layout, spacing):
     method = SinusoidalEncoding(D, layout=layout, spacing=spacing, max_len=8)
     for dtype in (np.float16, np.float32, np.float64):
-        expected = sinusoidal_encoding(np.arange(12), D, layout=layout, spacing=spacing, dtype=dtype)
-        assert np.array_equal(method.rows(torch.arange(12), torch.from_numpy(expected).dtype).numpy(), expected)
+        expected = sinusoidal_encoding(
+            np.arange(12), D, layout=layout, spacing=spacing, dtype=dtype
+        )
+        assert np.array_equal(
+            method.rows(torch.arange(12), torch.from_numpy(expected).dtype).numpy(), expected
+        )
 
 
 @pytest.mark.parametrize("dtype", TYPES)
@@ -34,12 +40,19 @@ def test_type_and_device_of_the_input_are_kept_and_the_error_is_half_an_ulp(dtyp
     method, x = SinusoidalEncoding(D, max_len=64), torch.zeros(1, 200, D, dtype=dtype)
     out = method.embed(x, torch.arange(200) * 5000)
     assert out.dtype == dtype and out.device == x.device
-    bound = {torch.float64: 0, torch.float32: 2.0**-25, torch.float16: 2.0**-12, torch.bfloat16: 2.0**-9}[dtype]
+    bound = {
+        torch.float64: 0,
+        torch.float32: 2.0**-25,
+        torch.float16: 2.0**-12,
+        torch.bfloat16: 2.0**-9,
+    }[dtype]
     assert (out[0].double() - codes(np.arange(200) * 5000)).abs().max() <= bound
 
 
 def test_low_precision_keeps_neighbours_apart():
-    """Angles computed in bfloat16 would keep 641 distinct codes of 2048, and float16 positions would be infinite from 65520 on."""
+    """Angles computed in bfloat16 would keep 641 distinct codes of 2048, and float16 positions
+    would be infinite from 65520 on.
+    """
     rows = SinusoidalEncoding(64).rows(torch.arange(2048), torch.bfloat16)
     assert len(torch.unique(rows, dim=0)) == 2048
     assert SinusoidalEncoding(64).rows(torch.tensor([70_000]), torch.float16).isfinite().all()
@@ -50,23 +63,37 @@ def test_positions_go_along_time_also_where_batch_equals_time_or_one():
         out = SinusoidalEncoding(4).embed(torch.zeros(batch, seq, 4), torch.arange(seq))
         for b in range(batch):
             for t in range(seq):
-                assert torch.equal(out[b, t], torch.from_numpy(sinusoidal_encoding(seq, 4, dtype=np.float32)[t]))
+                assert torch.equal(
+                    out[b, t], torch.from_numpy(sinusoidal_encoding(seq, 4, dtype=np.float32)[t])
+                )
 
 
 def test_adds_to_the_embeddings():
     x = torch.randn(2, 3, D, generator=torch.Generator().manual_seed(0))
-    assert torch.equal(SinusoidalEncoding(D).embed(x, torch.arange(3)), x + codes(np.arange(3)).float())
-    assert torch.equal(SinusoidalEncoding(D)(x, torch.arange(3)), SinusoidalEncoding(D).embed(x, torch.arange(3)))
+    assert torch.equal(
+        SinusoidalEncoding(D).embed(x, torch.arange(3)), x + codes(np.arange(3)).float()
+    )
+    assert torch.equal(
+        SinusoidalEncoding(D)(x, torch.arange(3)), SinusoidalEncoding(D).embed(x, torch.arange(3))
+    )
 
 
 def test_longer_than_the_table_equals_a_longer_table():
     x, positions = torch.zeros(1, 230, D), torch.arange(230)
-    assert torch.equal(SinusoidalEncoding(D, max_len=200).embed(x, positions), SinusoidalEncoding(D, max_len=230).embed(x, positions))
-    assert torch.equal(SinusoidalEncoding(D, max_len=0).embed(x, positions), SinusoidalEncoding(D, max_len=230).embed(x, positions))
+    assert torch.equal(
+        SinusoidalEncoding(D, max_len=200).embed(x, positions),
+        SinusoidalEncoding(D, max_len=230).embed(x, positions),
+    )
+    assert torch.equal(
+        SinusoidalEncoding(D, max_len=0).embed(x, positions),
+        SinusoidalEncoding(D, max_len=230).embed(x, positions),
+    )
 
 
 @settings(deadline=None)
-@given(st.lists(st.one_of(st.integers(-(2**40), 2**40), st.integers(0, 40)), min_size=1, max_size=8))
+@given(
+    st.lists(st.one_of(st.integers(-(2**40), 2**40), st.integers(0, 40)), min_size=1, max_size=8)
+)
 def test_a_row_depends_on_its_own_position_only(positions):
     method = SinusoidalEncoding(D, max_len=32)
     together = method.rows(torch.tensor(positions))
@@ -79,7 +106,10 @@ def test_explicit_positions_blocks_left_padding_and_packing():
     full = method.embed(x, torch.arange(20))
     for size in (1, 2, 3):
         for start in range(20 - size):
-            assert torch.equal(method.embed(x[:, :size], torch.arange(start, start + size)), full[:, start : start + size])
+            assert torch.equal(
+                method.embed(x[:, :size], torch.arange(start, start + size)),
+                full[:, start : start + size],
+            )
     padded = method.embed(torch.zeros(2, 4, D), torch.tensor([[0, 1, 2, 3], [0, 0, 0, 1]]))
     assert torch.equal(padded[1, 3], full[0, 1])
     packed = method.embed(torch.zeros(1, 5, D), torch.tensor([[0, 1, 2, 0, 1]]))
@@ -119,7 +149,11 @@ def test_survives_half_double_meta_copies_and_pickling():
         torch.load(stream, weights_only=False),
     ):
         assert torch.equal(other.rows(torch.arange(40), torch.float64), exact)
-    assert on_meta.to("meta").embed(torch.zeros(2, 3, D, device="meta"), torch.arange(3)).shape == (2, 3, D)
+    assert on_meta.to("meta").embed(torch.zeros(2, 3, D, device="meta"), torch.arange(3)).shape == (
+        2,
+        3,
+        D,
+    )
 
 
 def test_autocast_changes_nothing():
@@ -191,13 +225,23 @@ def test_positions_that_are_not_finite_are_refused():
         SinusoidalEncoding(D).rows(torch.tensor([0.0, float("nan")]))
 
 
-@pytest.mark.parametrize("x", [torch.zeros(1, 3, D, dtype=torch.long), torch.zeros(1, 3, D, dtype=torch.complex64), np.zeros((1, 3, D))])
+@pytest.mark.parametrize(
+    "x",
+    [
+        torch.zeros(1, 3, D, dtype=torch.long),
+        torch.zeros(1, 3, D, dtype=torch.complex64),
+        np.zeros((1, 3, D)),
+    ],
+)
 def test_inputs_that_cannot_hold_a_code_are_refused(x):
     with pytest.raises(ValueError, match="x must be a floating-point tensor, got"):
         SinusoidalEncoding(D).embed(x, torch.arange(3))
 
 
-@pytest.mark.parametrize("positions", [[0, 1, 2], None, torch.tensor([True, False, True]), torch.zeros(3, dtype=torch.complex64)])
+@pytest.mark.parametrize(
+    "positions",
+    [[0, 1, 2], None, torch.tensor([True, False, True]), torch.zeros(3, dtype=torch.complex64)],
+)
 def test_positions_that_are_not_real_tensors_are_refused(positions):
     with pytest.raises(ValueError, match="positions must be a tensor of integers or floats, got"):
         SinusoidalEncoding(D).embed(torch.zeros(1, 3, D), positions)

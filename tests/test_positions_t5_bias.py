@@ -14,7 +14,9 @@ RELATIVE = [-200, -128, -127, -64, -16, -9, -8, -7, -1, 0, 1, 7, 8, 9, 16, 64, 1
 
 
 def literal_bucket(relative, bidirectional, n_buckets, max_distance):
-    """The definition, with the logarithms compared as exact powers: floor(log(n/e) / log(M/e) · w) >= s means (n/e)^w >= (M/e)^s."""
+    """The definition, with the logarithms compared as exact powers: floor(log(n/e) / log(M/e) · w)
+    >= s means (n/e)^w >= (M/e)^s.
+    """
     offset = 0
     if bidirectional:
         n_buckets //= 2
@@ -26,7 +28,9 @@ def literal_bucket(relative, bidirectional, n_buckets, max_distance):
     if n < exact:
         return offset + n
     wide, step = n_buckets - exact, 0
-    while step + 1 < wide and Fraction(n, exact) ** wide >= Fraction(max_distance, exact) ** (step + 1):
+    while step + 1 < wide and Fraction(n, exact) ** wide >= Fraction(max_distance, exact) ** (
+        step + 1
+    ):
         step += 1
     return offset + exact + step
 
@@ -39,22 +43,41 @@ def literal_bucket(relative, bidirectional, n_buckets, max_distance):
     ],
 )
 def test_known_values(bidirectional, buckets):
-    assert relative_position_bucket(torch.tensor(RELATIVE), bidirectional=bidirectional).tolist() == buckets
+    assert (
+        relative_position_bucket(torch.tensor(RELATIVE), bidirectional=bidirectional).tolist()
+        == buckets
+    )
 
 
 @pytest.mark.parametrize("bidirectional", [True, False])
-@pytest.mark.parametrize(("n_buckets", "max_distance"), [(32, 128), (8, 12), (4, 3), (16, 1000), (64, 65), (32, 16 + 1)])
+@pytest.mark.parametrize(
+    ("n_buckets", "max_distance"), [(32, 128), (8, 12), (4, 3), (16, 1000), (64, 65), (32, 16 + 1)]
+)
 def test_every_bucket_edge(bidirectional, n_buckets, max_distance):
     distances = torch.arange(-max_distance - 5, max_distance + 6)
-    got = relative_position_bucket(distances, bidirectional=bidirectional, n_buckets=n_buckets, max_distance=max_distance)
-    assert got.tolist() == [literal_bucket(r, bidirectional, n_buckets, max_distance) for r in distances.tolist()]
+    got = relative_position_bucket(
+        distances, bidirectional=bidirectional, n_buckets=n_buckets, max_distance=max_distance
+    )
+    assert got.tolist() == [
+        literal_bucket(r, bidirectional, n_buckets, max_distance) for r in distances.tolist()
+    ]
     assert got.max() < n_buckets and got.min() == 0
 
 
-@given(st.booleans(), st.integers(2, 32).map(lambda n: 2 * n), st.integers(1, 500), st.integers(-(10**6), 10**6))
+@given(
+    st.booleans(),
+    st.integers(2, 32).map(lambda n: 2 * n),
+    st.integers(1, 500),
+    st.integers(-(10**6), 10**6),
+)
 def test_buckets_equal_the_definition(bidirectional, n_buckets, beyond, relative):
     max_distance = n_buckets // (4 if bidirectional else 2) + beyond
-    got = relative_position_bucket(torch.tensor([relative]), bidirectional=bidirectional, n_buckets=n_buckets, max_distance=max_distance)
+    got = relative_position_bucket(
+        torch.tensor([relative]),
+        bidirectional=bidirectional,
+        n_buckets=n_buckets,
+        max_distance=max_distance,
+    )
     assert got.item() == literal_bucket(relative, bidirectional, n_buckets, max_distance)
 
 
@@ -66,7 +89,9 @@ def test_bias_equals_a_literal_loop(bidirectional):
     for h in range(3):
         for i, q in enumerate(queries.tolist()):
             for j, k in enumerate(keys.tolist()):
-                assert out[0, h, i, j] == method.weight[h, literal_bucket(k - q, bidirectional, 8, 10)]
+                assert (
+                    out[0, h, i, j] == method.weight[h, literal_bucket(k - q, bidirectional, 8, 10)]
+                )
 
 
 @given(st.integers(-20, 20), st.integers(-20, 20), st.integers(1, 9), st.integers(1, 9))
@@ -75,7 +100,8 @@ def test_the_short_way_equals_the_pairs(q_start, k_start, q_len, k_len):
     q, k = torch.zeros(1, 2, q_len, 2), torch.zeros(1, 2, k_len, 2)
     queries, keys = torch.arange(q_len) + q_start, torch.arange(k_len) + k_start
     short = method.score_bias(q, k, queries, keys)
-    pairs = method.score_bias(q, k, queries[None], keys[None])  # a batch of positions takes the long way
+    # a batch of positions takes the long way
+    pairs = method.score_bias(q, k, queries[None], keys[None])
     assert torch.equal(short, pairs)
 
 
@@ -84,15 +110,24 @@ def test_the_short_way_buckets_2l_minus_1_distances(monkeypatch):
 
     asked = []
     original = t5_bias._bucket
-    monkeypatch.setattr(t5_bias, "_bucket", lambda distance, *rest: asked.append(distance.numel()) or original(distance, *rest))
-    T5Bias(2).score_bias(torch.zeros(1, 2, 50, 4), torch.zeros(1, 2, 50, 4), torch.arange(50), torch.arange(50))
+    monkeypatch.setattr(
+        t5_bias,
+        "_bucket",
+        lambda distance, *rest: asked.append(distance.numel()) or original(distance, *rest),
+    )
+    T5Bias(2).score_bias(
+        torch.zeros(1, 2, 50, 4), torch.zeros(1, 2, 50, 4), torch.arange(50), torch.arange(50)
+    )
     assert asked == [99]
 
 
 def test_depends_on_the_offset_only_and_learns_one_number_a_bucket():
     method = T5Bias(2)
     q = torch.zeros(1, 2, 6, 4)
-    assert torch.equal(method.score_bias(q, q, torch.arange(6), torch.arange(6)), method.score_bias(q, q, torch.arange(6) + 9, torch.arange(6) + 9))
+    assert torch.equal(
+        method.score_bias(q, q, torch.arange(6), torch.arange(6)),
+        method.score_bias(q, q, torch.arange(6) + 9, torch.arange(6) + 9),
+    )
     assert math.prod(method.weight.shape) == 2 * 32
 
 
@@ -101,8 +136,14 @@ def test_depends_on_the_offset_only_and_learns_one_number_a_bucket():
     [
         ({"n_heads": 0}, "n_heads .* 0"),
         ({"n_heads": 2, "n_buckets": 1}, "n_buckets must be at least 2, got 1"),
-        ({"n_heads": 2, "n_buckets": 7, "bidirectional": True}, "n_buckets must be even and at least 4, got 7"),
-        ({"n_heads": 2, "n_buckets": 2, "bidirectional": True}, "n_buckets must be even and at least 4, got 2"),
+        (
+            {"n_heads": 2, "n_buckets": 7, "bidirectional": True},
+            "n_buckets must be even and at least 4, got 7",
+        ),
+        (
+            {"n_heads": 2, "n_buckets": 2, "bidirectional": True},
+            "n_buckets must be even and at least 4, got 2",
+        ),
         ({"n_heads": 2, "max_distance": 16}, "max_distance must exceed the 16 .* got 16"),
         ({"n_heads": 2, "bidirectional": 1}, "bidirectional .* 1"),
     ],

@@ -19,11 +19,22 @@ Picture()"""
 
 @pytest.fixture
 def stored(tmp_path):
-    """stored(source, …) -> path of a notebook with these code cells, not yet run, with an editor's metadata."""
+    """stored(source, …) -> path of a notebook with these code cells, not yet run, with an editor's
+    metadata.
+    """
 
     def store(*sources, **metadata):
-        node = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source, id=f"cell-{i}", metadata=metadata) for i, source in enumerate(sources)])
-        node.metadata.update(kernelspec={"name": "my-venv", "display_name": "Mine"}, language_info={"name": "python", "version": "3.11.1"}, widgets={})
+        node = nbformat.v4.new_notebook(
+            cells=[
+                nbformat.v4.new_code_cell(source, id=f"cell-{i}", metadata=metadata)
+                for i, source in enumerate(sources)
+            ]
+        )
+        node.metadata.update(
+            kernelspec={"name": "my-venv", "display_name": "Mine"},
+            language_info={"name": "python", "version": "3.11.1"},
+            widgets={},
+        )
         path = tmp_path / "01_small.ipynb"
         path.write_text(nbformat.writes(node), encoding="utf-8")
         return path
@@ -53,7 +64,9 @@ def test_it_stores_outputs_with_clean_metadata_and_the_second_run_changes_nothin
     assert [cell.execution_count for cell in node.cells] == [1, 2, 3]
     assert node.cells[0].outputs[0].text == "[]\n"  # the notebook ran in an empty folder
     assert node.cells[1].outputs[0].text == "1\n2\n"  # one stream, however the kernel cut it
-    assert node.cells[2].outputs[0].metadata == {kind: {"alt": "words that describe"} for kind in ("image/svg+xml", "image/png")}
+    assert node.cells[2].outputs[0].metadata == {
+        kind: {"alt": "words that describe"} for kind in ("image/svg+xml", "image/png")
+    }
     assert node.metadata == run_notebooks.NOTEBOOK_METADATA
     assert all(set(cell.metadata) == {"tags", "mystnb"} for cell in node.cells)
     assert (node.nbformat, node.nbformat_minor) == (4, 5)
@@ -66,7 +79,11 @@ def test_it_stores_outputs_with_clean_metadata_and_the_second_run_changes_nothin
     [
         ("1 / 0", CellExecutionError, "ZeroDivisionError"),
         ("assert 1 == 2", CellExecutionError, "AssertionError"),
-        ("import warnings; warnings.warn('careful', stacklevel=1)", SystemExit, r"01_small\.ipynb, cell cell-0: wrote to stderr: .*careful"),
+        (
+            "import warnings; warnings.warn('careful', stacklevel=1)",
+            SystemExit,
+            r"01_small\.ipynb, cell cell-0: wrote to stderr: .*careful",
+        ),
         ("import sys; print('oh', file=sys.stderr)", SystemExit, "wrote to stderr: oh"),
     ],
 )

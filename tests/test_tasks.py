@@ -61,7 +61,10 @@ def test_marker_places_are_spread_evenly():
 
 def rows(task, split, length, count=300):
     tokens, targets = task.batch(split, count, length, generator())
-    assert tokens.dtype == targets.dtype == torch.int64 and tokens.shape == targets.shape == (count, length)
+    assert tokens.dtype == targets.dtype == torch.int64 and tokens.shape == targets.shape == (
+        count,
+        length,
+    )
     assert 0 <= tokens.min() and tokens.max() < task.vocab_size and targets.max() < task.vocab_size
     return zip(tokens.tolist(), targets.tolist(), strict=True)
 
@@ -91,7 +94,11 @@ def test_marker_position_counts_what_stands_between_the_marker_and_the_query(spl
     task, sizes, answers = MarkerPosition(), set(), set()
     for row, target in rows(task, split, 12, 800):
         query, marker = row.index(QUERY), row.index(A)
-        assert row.count(A) == 1 and set(row[query:]) == {QUERY} and min(row[i] for i in range(query) if i != marker) >= FILLER
+        assert (
+            row.count(A) == 1
+            and set(row[query:]) == {QUERY}
+            and min(row[i] for i in range(query) if i != marker) >= FILLER
+        )
         assert [i for i, t in enumerate(target) if t != IGNORE] == [query]
         assert target[query] - FILLER == query - marker - 1
         sizes.add(query)
@@ -140,20 +147,32 @@ def test_held_out_windows_are_the_whole_split_once_or_spread_over_it(name):
     ids, length = task.corpus.split("test"), 50
     tokens, targets = task.held_out("test", length)
     assert len(tokens) == (len(ids) - 1) // length
-    assert torch.equal(tokens.flatten(), ids[: tokens.numel()]) and torch.equal(targets.flatten(), ids[1 : tokens.numel() + 1])
+    assert torch.equal(tokens.flatten(), ids[: tokens.numel()]) and torch.equal(
+        targets.flatten(), ids[1 : tokens.numel() + 1]
+    )
     few, _ = task.held_out("test", length, 7)
     places = [int((tokens == row).all(1).nonzero()[0]) for row in few]
     assert places == [i * len(tokens) // 7 for i in range(7)]
     assert torch.equal(task.held_out("test", length, 10**9)[0], tokens)
 
 
-SYNTHETIC = ["which_first", "which_more", "copy", "reverse", "previous", "marker_position", "induction"]
+SYNTHETIC = [
+    "which_first",
+    "which_more",
+    "copy",
+    "reverse",
+    "previous",
+    "marker_position",
+    "induction",
+]
 
 
 @pytest.mark.parametrize("name", SYNTHETIC)
 def test_held_out_sequences_of_a_synthetic_task_are_fixed_and_differ_between_splits(name):
     task = build_task(name)
-    (tokens, _), (again, _), (other, _) = (task.held_out(split, 12) for split in ("test", "test", "validation"))
+    (tokens, _), (again, _), (other, _) = (
+        task.held_out(split, 12) for split in ("test", "test", "validation")
+    )
     assert len(tokens) == 2048 and len(task.held_out("test", 12, 5)[0]) == 5
     assert torch.equal(tokens, again) and not torch.equal(tokens, other)
 
@@ -174,8 +193,18 @@ def test_bad_input_is_refused_by_name():
         WhichFirst().batch("train", 1, 2, generator())
     with pytest.raises(ValueError, match="length must be at least 5 .* got 4"):
         WhichMore().batch("train", 1, 4, generator())
-    for task, least in ((Copy(), 2), (Reverse(), 2), (Previous(), 2), (MarkerPosition(), 9), (MarkerPosition(reach=3), 4), (Induction(), 3)):
-        with pytest.raises(ValueError, match=f"length must be at least {least} for {type(task).__name__}, got {least - 1}"):
+    for task, least in (
+        (Copy(), 2),
+        (Reverse(), 2),
+        (Previous(), 2),
+        (MarkerPosition(), 9),
+        (MarkerPosition(reach=3), 4),
+        (Induction(), 3),
+    ):
+        with pytest.raises(
+            ValueError,
+            match=f"length must be at least {least} for {type(task).__name__}, got {least - 1}",
+        ):
             task.batch("train", 1, least - 1, generator())
         task.batch("train", 1, least, generator())
     with pytest.raises(ValueError, match="length must be below .* got 10000000"):
@@ -184,7 +213,19 @@ def test_bad_input_is_refused_by_name():
         NextToken(english()).held_out("test", 10_000_000)
 
 
-@pytest.mark.parametrize("name", ["next_character", "which_first", "which_more", "copy", "reverse", "previous", "marker_position", "induction"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "next_character",
+        "which_first",
+        "which_more",
+        "copy",
+        "reverse",
+        "previous",
+        "marker_position",
+        "induction",
+    ],
+)
 def test_bad_sizes_and_splits_are_refused_by_name(name):
     task = build_task(name)
     for bad in (0, -1, 2.0, "2", True):
@@ -201,8 +242,12 @@ def test_bad_sizes_and_splits_are_refused_by_name(name):
             task.batch(bad, 2, 16, generator())
 
 
-@pytest.mark.parametrize("make", [WhichFirst, WhichMore, Copy, Reverse, Previous, MarkerPosition, Induction])
+@pytest.mark.parametrize(
+    "make", [WhichFirst, WhichMore, Copy, Reverse, Previous, MarkerPosition, Induction]
+)
 def test_a_task_needs_at_least_one_symbol(make):
     for bad in (0, -1, 2.5):
-        with pytest.raises(ValueError, match=f"(fillers|reach|kinds) must be a positive integer, got {bad}"):
+        with pytest.raises(
+            ValueError, match=f"(fillers|reach|kinds) must be a positive integer, got {bad}"
+        ):
             make(bad)

@@ -24,7 +24,9 @@ def test_no_paragraph_comes_twice_and_none_is_lost():
     topics = import_module("pydoc_data.topics").topics
     words = [" ".join(paragraph.split()) for paragraph in english().text.split("\n\n")]
     assert len(words) == len(set(words))
-    assert set(words) - {""} == {" ".join(p.split()) for topic in topics.values() for p in topic.split("\n\n")} - {""}
+    assert set(words) - {""} == {
+        " ".join(p.split()) for topic in topics.values() for p in topic.split("\n\n")
+    } - {""}
 
 
 def test_the_test_text_was_not_trained_on():
@@ -62,7 +64,9 @@ def test_the_word_vocabulary_comes_from_the_training_part_alone():
     tokens = corpus.tokens(corpus.text)
     counts = Counter(tokens[: round(0.8 * len(tokens))])
     assert set(corpus.symbols[1:]) <= set(counts)
-    assert min(counts[token] for token in corpus.symbols[1:]) >= max(n for token, n in counts.items() if token not in corpus.symbols)
+    assert min(counts[token] for token in corpus.symbols[1:]) >= max(
+        n for token, n in counts.items() if token not in corpus.symbols
+    )
     unknown = {name: (corpus.split(name) == 0).double().mean().item() for name in ("train", "test")}
     assert 0 < unknown["train"] < 0.05 and unknown["train"] < unknown["test"] < 0.15
 
@@ -73,7 +77,9 @@ def test_words_encode_and_decode():
     assert corpus.decode(corpus.encode(text).tolist()) == text
     assert corpus.decode(corpus.encode("a zyzzyva").tolist()) == "a" + UNKNOWN
     assert corpus.encode("").shape == (0,)
-    assert len(corpus.encode(corpus.text)) == sum(len(corpus.split(name)) for name in ("train", "validation", "test"))
+    assert len(corpus.encode(corpus.text)) == sum(
+        len(corpus.split(name)) for name in ("train", "validation", "test")
+    )
 
 
 def test_splits_are_the_whole_text_once_and_in_order():
@@ -91,7 +97,10 @@ def test_encode_and_decode_are_inverse():
 
 def test_baselines_equal_a_literal_count():
     corpus = Corpus("abracadabra, said the wizard; nothing happened. " * 8)
-    train, test = corpus.text[: round(0.8 * len(corpus.text))], corpus.text[round(0.9 * len(corpus.text)) :]
+    train, test = (
+        corpus.text[: round(0.8 * len(corpus.text))],
+        corpus.text[round(0.9 * len(corpus.text)) :],
+    )
     counts = Counter(train)
     total = len(train) + corpus.vocab_size
     expected = sum(-math.log((counts[c] + 1) / total) for c in test) / len(test)

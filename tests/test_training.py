@@ -17,8 +17,21 @@ from sinpe.training import Run, RunConfig, _loss, _schedule, train
 
 
 def small(**changes):
-    model = TransformerConfig(WhichFirst().vocab_size, d_model=16, n_layers=1, n_heads=2, d_ff=32, causal=False)
-    return RunConfig(**{"model": model, "task": "which_first", "length": 6, "batch_size": 16, "steps": 12, "evaluations": 3, "warmup": 2, **changes})
+    model = TransformerConfig(
+        WhichFirst().vocab_size, d_model=16, n_layers=1, n_heads=2, d_ff=32, causal=False
+    )
+    return RunConfig(
+        **{
+            "model": model,
+            "task": "which_first",
+            "length": 6,
+            "batch_size": 16,
+            "steps": 12,
+            "evaluations": 3,
+            "warmup": 2,
+            **changes,
+        }
+    )
 
 
 def test_the_record_is_complete_and_plain():
@@ -26,8 +39,16 @@ def test_the_record_is_complete_and_plain():
     assert json.loads(json.dumps(record)) == json.loads(json.dumps(record, default=str))
     assert set(record) == {"config", "seed", "curve", "metrics", "environment"}
     assert [step for step, _ in record["curve"]] == [0, 4, 8, 12]
-    assert set(record["metrics"]) == {"validation_loss", "validation_accuracy", "test_loss", "test_accuracy"}
-    assert record["environment"]["threads"] == torch.get_num_threads() and record["environment"]["seconds"] > 0
+    assert set(record["metrics"]) == {
+        "validation_loss",
+        "validation_accuracy",
+        "test_loss",
+        "test_accuracy",
+    }
+    assert (
+        record["environment"]["threads"] == torch.get_num_threads()
+        and record["environment"]["seconds"] > 0
+    )
     assert record["config"]["model"]["d_model"] == 16
 
 
@@ -71,7 +92,9 @@ def test_evaluate_is_the_mean_over_targets():
     run = Run(small())
     data = run.held_out("test")
     with torch.no_grad():
-        losses = torch.cat([-run.model(x)[:, -1].log_softmax(-1).gather(1, y[:, -1:]) for x, y in data])
+        losses = torch.cat(
+            [-run.model(x)[:, -1].log_softmax(-1).gather(1, y[:, -1:]) for x, y in data]
+        )
         hits = torch.cat([run.model(x)[:, -1].argmax(-1) == y[:, -1] for x, y in data])
     assert run.evaluate(data)["loss"] == pytest.approx(losses.mean().item(), rel=1e-5)
     assert run.evaluate(data)["accuracy"] == pytest.approx(hits.float().mean().item())
@@ -88,7 +111,10 @@ def test_final_numbers_on_text_read_the_whole_split():
 
 
 def test_methods_with_weights_do_not_move_the_weights_of_the_model():
-    plain, learned = Run(small()).model.state_dict(), Run(small(position="learned")).model.state_dict()
+    plain, learned = (
+        Run(small()).model.state_dict(),
+        Run(small(position="learned")).model.state_dict(),
+    )
     assert all(torch.equal(plain[name], learned[name]) for name in plain)
     again, other = (Run(small(position="learned", seed=seed)).model.state_dict() for seed in (0, 1))
     (name,) = {name for name in set(learned) - set(plain) if name.startswith("layers.0")}
@@ -113,7 +139,12 @@ def test_positions_are_built_from_names():
     assert isinstance(build_position(small(position="none")), NoPosition)
     assert build_position(small(position_options=(("base", 100.0),))).base == 100
     assert build_position(small(position="learned")).max_len == 6
-    assert build_position(small(position="learned", position_options=(("max_len", 9), ("init_std", 0.5)))).max_len == 9
+    assert (
+        build_position(
+            small(position="learned", position_options=(("max_len", 9), ("init_std", 0.5)))
+        ).max_len
+        == 9
+    )
     with pytest.raises(ValueError, match="position must be one of .* got 'rotary'"):
         build_position(small(position="rotary"))
     with pytest.raises(ValueError, match="position_options .* 'none'"):
@@ -130,11 +161,28 @@ def test_positions_are_built_from_names():
         ({"seed": True}, "seed .* True"),
         ({"task": "sort"}, "task .* 'sort'"),
         ({"task": "next_character"}, "vocab_size"),
-        ({"measure_options": (("repeats", 3),)}, "measure_options .*repeats.* do not suit 'held_out'"),
+        (
+            {"measure_options": (("repeats", 3),)},
+            "measure_options .*repeats.* do not suit 'held_out'",
+        ),
         *(
-            ({name: bad}, rf"{name} must be a tuple of pairs, each of a name and a value, got {re.escape(repr(bad))}")
+            (
+                {name: bad},
+                (
+                    rf"{name} must be a tuple of pairs, each of a name and a value, got"
+                    rf" {re.escape(repr(bad))}"
+                ),
+            )
             for name in ("measure_options", "position_options")
-            for bad in (5, None, {"base": 5.0}, [("base", 5.0)], (["base", 5.0],), ("base", 5.0), ((1, 5.0),))
+            for bad in (
+                5,
+                None,
+                {"base": 5.0},
+                [("base", 5.0)],
+                (["base", 5.0],),
+                ("base", 5.0),
+                ((1, 5.0),),
+            )
         ),
         ({"measure": "lengths"}, "measure 'lengths' reads text, which task .* has none of"),
     ],
@@ -152,7 +200,13 @@ def test_a_language_model_must_be_causal_and_a_config_is_frozen():
 
 
 def command(*arguments):
-    return subprocess.run([sys.executable, "-m", "sinpe.training", *arguments], capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(
+        [sys.executable, "-m", "sinpe.training", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
 
 
 def test_the_command_trains_on_real_text_and_beats_its_baselines():
@@ -165,7 +219,12 @@ def test_the_command_trains_on_real_text_and_beats_its_baselines():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"), [(("--position", "rotary"), "position must be one of"), (("--steps", "0"), "steps"), (("--d-model", "6"), "d_model=6")]
+    ("arguments", "message"),
+    [
+        (("--position", "rotary"), "position must be one of"),
+        (("--steps", "0"), "steps"),
+        (("--d-model", "6"), "d_model=6"),
+    ],
 )
 def test_the_command_refuses_bad_arguments_in_words(arguments, message):
     done = command(*arguments)

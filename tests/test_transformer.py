@@ -1,4 +1,6 @@
-"""Transformer: equal to a slow literal version, with three openings that do what their contract says."""
+"""Transformer: equal to a slow literal version, with three openings that do what their contract
+says.
+"""
 
 import math
 
@@ -12,7 +14,9 @@ V, D, T = 11, 16, 7
 
 
 def config(**changes):
-    return TransformerConfig(**{"vocab_size": V, "d_model": D, "n_layers": 2, "n_heads": 2, "d_ff": 24, **changes})
+    return TransformerConfig(
+        **{"vocab_size": V, "d_model": D, "n_layers": 2, "n_heads": 2, "d_ff": 24, **changes}
+    )
 
 
 def tokens(batch=3, length=T, seed=0):
@@ -31,7 +35,9 @@ def slow_logits(model, row, positions, allowed):
             q, k, v = a.query(x)[:, cut], a.key(x)[:, cut], a.value(x)[:, cut]
             for i in range(len(row)):
                 seen = [j for j in range(len(row)) if allowed(i, j)]
-                weights = torch.stack([q[i] @ k[j] / math.sqrt(c.head_dim) for j in seen]).softmax(0)
+                weights = torch.stack([q[i] @ k[j] / math.sqrt(c.head_dim) for j in seen]).softmax(
+                    0
+                )
                 out[i, cut] = sum(w * v[j] for w, j in zip(weights, seen, strict=True))
         return a.out(out)
 
@@ -67,7 +73,9 @@ def test_none_means_positions_from_zero_and_others_are_passed_on():
     assert not torch.allclose(model(tokens()), model(tokens(), torch.arange(T) * 3))
     rows = torch.stack([torch.arange(T) + start for start in range(3)])
     for i in range(3):
-        assert torch.allclose(model(tokens(), rows)[i], model(tokens()[i : i + 1], rows[i])[0], atol=1e-5)
+        assert torch.allclose(
+            model(tokens(), rows)[i], model(tokens()[i : i + 1], rows[i])[0], atol=1e-5
+        )
 
 
 @pytest.mark.parametrize("causal", [True, False])
@@ -104,7 +112,10 @@ def test_a_causal_model_never_looks_ahead_and_an_encoder_does():
 
 @torch.no_grad()
 def test_an_encoder_without_position_is_permutation_equivariant():
-    model, order = Transformer(config(causal=False), NoPosition()), torch.randperm(T, generator=torch.Generator().manual_seed(1))
+    model, order = (
+        Transformer(config(causal=False), NoPosition()),
+        torch.randperm(T, generator=torch.Generator().manual_seed(1)),
+    )
     assert torch.allclose(model(tokens()[:, order]), model(tokens())[:, order], atol=1e-5)
 
 
@@ -126,7 +137,9 @@ class Probe(PositionMethod):
     def score_bias(self, q, k, q_positions, k_positions):
         self.calls.append("score_bias")
         self.seen = (q, k)
-        return -(q_positions[:, None] - k_positions[None, :]).abs().float()[None, None] + q.float().mean(-1, keepdim=True)
+        return -(q_positions[:, None] - k_positions[None, :]).abs().float()[
+            None, None
+        ] + q.float().mean(-1, keepdim=True)
 
 
 @torch.no_grad()
@@ -138,9 +151,14 @@ def test_the_three_openings_are_used_where_the_contract_says():
     layer, c = model.layers[0], model.config
     x = model.embedding(tokens(1))
     h = layer.norms[0](x)
-    q, k, v = (p(h).view(1, T, c.n_heads, c.head_dim).transpose(1, 2) for p in (layer.attention.query, layer.attention.key, layer.attention.value))
+    q, k, v = (
+        p(h).view(1, T, c.n_heads, c.head_dim).transpose(1, 2)
+        for p in (layer.attention.query, layer.attention.key, layer.attention.value)
+    )
     assert torch.allclose(probe.seen[0], 2 * q)  # score_bias gets q as it enters the product
-    bias = -(torch.arange(T)[:, None] - torch.arange(T)[None, :]).abs().float() + (2 * q).mean(-1, keepdim=True)
+    bias = -(torch.arange(T)[:, None] - torch.arange(T)[None, :]).abs().float() + (2 * q).mean(
+        -1, keepdim=True
+    )
     weights = ((2 * q) @ k.transpose(-2, -1) / math.sqrt(c.head_dim) + bias).softmax(-1)
     x = x + layer.attention.out((weights @ v).transpose(1, 2).reshape(1, T, D))
     x = x + layer.feed_forward(layer.norms[1](x))
@@ -155,10 +173,15 @@ class Zero(PositionMethod):
 @pytest.mark.parametrize("causal", [True, False])
 @torch.no_grad()
 def test_a_bias_of_zero_changes_nothing_with_and_without_a_mask(causal):
-    plain, biased = Transformer(config(causal=causal), NoPosition()), Transformer(config(causal=causal), Zero())
+    plain, biased = (
+        Transformer(config(causal=causal), NoPosition()),
+        Transformer(config(causal=causal), Zero()),
+    )
     mask = torch.arange(T).ge(2).expand(3, -1)
     for attention_mask in (None, mask):
-        assert torch.allclose(plain(tokens(), None, attention_mask), biased(tokens(), None, attention_mask), atol=1e-5)
+        assert torch.allclose(
+            plain(tokens(), None, attention_mask), biased(tokens(), None, attention_mask), atol=1e-5
+        )
 
 
 @torch.no_grad()
@@ -176,18 +199,25 @@ def test_the_seed_decides_the_weights_and_nothing_else_does():
     b = Transformer(config(), NoPosition(), seed=5).state_dict()
     torch.random.set_rng_state(before)
     assert all(torch.equal(a[name], b[name]) for name in a)
-    assert not torch.equal(a["embedding.table.weight"], Transformer(config(), NoPosition(), seed=6).state_dict()["embedding.table.weight"])
+    assert not torch.equal(
+        a["embedding.table.weight"],
+        Transformer(config(), NoPosition(), seed=6).state_dict()["embedding.table.weight"],
+    )
 
 
 def test_position_tables_never_enter_the_checkpoint():
     model = Transformer(config(), SinusoidalEncoding(D, max_len=10))
     assert not any("position" in name for name in model.state_dict())
-    Transformer(config(), SinusoidalEncoding(D, max_len=99)).load_state_dict(model.state_dict(), strict=True)
+    Transformer(config(), SinusoidalEncoding(D, max_len=99)).load_state_dict(
+        model.state_dict(), strict=True
+    )
 
 
 @torch.no_grad()
 def test_loss_at_the_start_is_near_ln_v_plus_a_half_for_the_papers_numbers():
-    """Unit logits: E[logsumexp] − E[logit] = ln V + 1/2. The input is noise here, since a residual stream copies its own token."""
+    """Unit logits: E[logsumexp] − E[logit] = ln V + 1/2. The input is noise here, since a residual
+    stream copies its own token.
+    """
     model = Transformer(config(vocab_size=5000, d_model=512, n_heads=8, d_ff=512), NoPosition())
     h = F.layer_norm(torch.randn(64, 512, generator=torch.Generator().manual_seed(99)), (512,))
     loss = F.cross_entropy(model.embedding.logits(h), torch.arange(64)).item()
@@ -197,13 +227,21 @@ def test_loss_at_the_start_is_near_ln_v_plus_a_half_for_the_papers_numbers():
 @pytest.mark.parametrize("norm", ["pre", "post"])
 @torch.no_grad()
 def test_a_tied_model_repeats_its_input_at_the_start_only_with_the_factor(norm):
-    """If the sub-layers added nothing, a token's own logit would be √(2d/3) with the factor and about √2 without it."""
+    """If the sub-layers added nothing, a token's own logit would be √(2d/3) with the factor and
+    about √2 without it.
+    """
     tokens = torch.randint(500, (2, 32), generator=torch.Generator().manual_seed(7))
     own, others = {}, {}
     for scale in (None, 1.0):
-        model = Transformer(config(vocab_size=500, d_model=256, n_heads=4, d_ff=512, norm=norm, scale=scale), SinusoidalEncoding(256))
+        model = Transformer(
+            config(vocab_size=500, d_model=256, n_heads=4, d_ff=512, norm=norm, scale=scale),
+            SinusoidalEncoding(256),
+        )
         logits = model(tokens)
-        own[scale], others[scale] = logits.gather(2, tokens[..., None]).mean().item(), logits.std().item()
+        own[scale], others[scale] = (
+            logits.gather(2, tokens[..., None]).mean().item(),
+            logits.std().item(),
+        )
     assert 4 < own[None] < math.sqrt(2 * 256 / 3) and own[1.0] < 1.5
     assert all(0.8 < size < 1.3 for size in others.values())
 
@@ -216,15 +254,25 @@ def test_runs_in_other_types(dtype):
         reference = model(tokens())
         out = model.to(dtype)(tokens())
         assert out.dtype == dtype
-        assert (out.double() - reference.double()).abs().max() < (0.3 if dtype == torch.bfloat16 else 1e-4)
+        assert (out.double() - reference.double()).abs().max() < (
+            0.3 if dtype == torch.bfloat16 else 1e-4
+        )
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:torch")
 @torch.no_grad()
 def test_compiles_and_exports_whole():
     model = Transformer(config(), SinusoidalEncoding(D, max_len=4))
-    assert torch.allclose(torch.compile(model, fullgraph=True, backend="aot_eager")(tokens()), model(tokens()), atol=1e-5)
-    assert torch.allclose(torch.export.export(model, (tokens(),)).module()(tokens(seed=2)), model(tokens(seed=2)), atol=1e-5)
+    assert torch.allclose(
+        torch.compile(model, fullgraph=True, backend="aot_eager")(tokens()),
+        model(tokens()),
+        atol=1e-5,
+    )
+    assert torch.allclose(
+        torch.export.export(model, (tokens(),)).module()(tokens(seed=2)),
+        model(tokens(seed=2)),
+        atol=1e-5,
+    )
 
 
 @pytest.mark.parametrize(
@@ -273,10 +321,19 @@ def test_methods_that_do_not_fit_are_refused():
     ("arguments", "message"),
     [
         ((torch.zeros(T, dtype=torch.long),), r"tokens must have shape \(batch, seq\), got \(7,\)"),
-        ((tokens(), torch.arange(4)), r"positions must have shape \(7,\) or \(batch, 7\), got \(4,\)"),
+        (
+            (tokens(), torch.arange(4)),
+            r"positions must have shape \(7,\) or \(batch, 7\), got \(4,\)",
+        ),
         ((tokens(), torch.zeros(2, T)), "positions has batch size 2, tokens has 3"),
-        ((tokens(), None, torch.ones(3, 4, dtype=torch.bool)), r"attention_mask must have shape .* got \(3, 4\)"),
-        ((tokens(), None, torch.zeros(3, T)), "attention_mask must be a tensor of booleans or integers, .* got torch.float32"),
+        (
+            (tokens(), None, torch.ones(3, 4, dtype=torch.bool)),
+            r"attention_mask must have shape .* got \(3, 4\)",
+        ),
+        (
+            (tokens(), None, torch.zeros(3, T)),
+            "attention_mask must be a tensor of booleans or integers, .* got torch.float32",
+        ),
         ((tokens(), [0, 1]), "positions must be a tensor of integers or floats, got list"),
         ((tokens().float(),), "tokens must be a tensor of integers, got torch.float32"),
         (([[1, 2]],), "tokens must be a tensor of integers, got list"),

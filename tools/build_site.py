@@ -1,10 +1,11 @@
-"""Build the site with warnings as errors, check that every page of _toc.yml was really built, and say where to open it.
+"""Build the site with warnings as errors, check that every page of _toc.yml was really built, and
+say where to open it.
 
     python tools/build_site.py          # to _build/html
     python tools/build_site.py /tmp     # to /tmp/_build/html
 
-A build that reuses older pages does not repeat their warnings, so everything is read again each time; that takes seconds, since
-notebooks are not executed here (`make test` does that).
+A build that reuses older pages does not repeat their warnings, so everything is read again each
+time; that takes seconds, since notebooks are not executed here (`make test` does that).
 """
 
 import shutil
@@ -24,7 +25,9 @@ class StrictLoader(yaml.SafeLoader):
         keys = [self.construct_object(key, deep=deep) for key, _ in node.value]
         repeated = sorted({str(key) for key in keys if keys.count(key) > 1})
         if repeated:
-            raise yaml.constructor.ConstructorError(None, None, f"repeated key: {', '.join(repeated)}", node.start_mark)
+            raise yaml.constructor.ConstructorError(
+                None, None, f"repeated key: {', '.join(repeated)}", node.start_mark
+            )
         return super().construct_mapping(node, deep)
 
 
@@ -46,7 +49,11 @@ def pages(toc):
 def missing(toc, html):
     """Pages that were not built, in words; those listed twice too."""
     listed = pages(toc)
-    problems = [f"{page}: stands {listed.count(page)} times in _toc.yml" for page in dict.fromkeys(listed) if listed.count(page) > 1]
+    problems = [
+        f"{page}: stands {listed.count(page)} times in _toc.yml"
+        for page in dict.fromkeys(listed)
+        if listed.count(page) > 1
+    ]
     for page in dict.fromkeys(listed):
         built = html / f"{page}.html"
         if not built.is_file() or "</html>" not in built.read_text(encoding="utf-8"):
@@ -55,10 +62,25 @@ def missing(toc, html):
 
 
 def build(folder):
-    """Run Jupyter Book. Old pages are removed first, so that what is there afterwards was built now."""
+    """Run Jupyter Book. Old pages are removed first, so that what is there afterwards was built
+    now.
+    """
     shutil.rmtree(folder / "_build/html", ignore_errors=True)
-    command = ["build", str(ROOT), "--path-output", str(folder), "-W", "-n", "--keep-going", "--all"]
-    return subprocess.run([sys.executable, "-c", "from jupyter_book.cli.main import main; main()", *command], check=False, cwd=ROOT).returncode
+    command = [
+        "build",
+        str(ROOT),
+        "--path-output",
+        str(folder),
+        "-W",
+        "-n",
+        "--keep-going",
+        "--all",
+    ]
+    return subprocess.run(
+        [sys.executable, "-c", "from jupyter_book.cli.main import main; main()", *command],
+        check=False,
+        cwd=ROOT,
+    ).returncode
 
 
 def main(folder="."):

@@ -1,9 +1,10 @@
-"""Ask every address that README.md, CONTRIBUTING.md, book/ and the notebooks link to whether it still answers. Needs the network.
+"""Ask every address that README.md, CONTRIBUTING.md, book/ and the notebooks link to whether it
+still answers. Needs the network.
 
     python tools/check_links.py
 
-Links into the course's own repository and site are left out, since a test checks those without a network. A page that refuses
-programs (401, 403, 405, 429) exists, so it passes.
+Links into the course's own repository and site are left out, since a test checks those without a
+network. A page that refuses programs (401, 403, 405, 429) exists, so it passes.
 """
 
 import re
@@ -24,7 +25,9 @@ SECONDS = 20
 
 
 def addresses(text):
-    """Every address in a text, without the punctuation and the closing bracket of the sentence around it."""
+    """Every address in a text, without the punctuation and the closing bracket of the sentence
+    around it.
+    """
     for address in ADDRESS.findall(text):
         address = address.rstrip(".,;:!?*")
         while address.endswith(")") and address.count(")") > address.count("("):
@@ -34,7 +37,10 @@ def addresses(text):
 
 def texts(root):
     """{name of a file: its prose}."""
-    found = {path: path.read_text(encoding="utf-8") for path in [*root.glob("*.md"), *root.glob("book/*.md"), *root.glob("book/*.bib")]}
+    found = {
+        path: path.read_text(encoding="utf-8")
+        for path in [*root.glob("*.md"), *root.glob("book/*.md"), *root.glob("book/*.bib")]
+    }
     for path in root.glob("notebooks/*.ipynb"):
         found[path] = "\n".join(cell.source for cell in nbformat.read(path, as_version=4).cells)
     return {path.relative_to(root).as_posix(): text for path, text in sorted(found.items())}
@@ -45,14 +51,20 @@ def collect(root):
     own, found = mentions(present(root)), {}
     for name, text in texts(root).items():
         for address in addresses(text):
-            if not own.search(address) and "//127.0.0.1" not in address and "//localhost" not in address:
+            if (
+                not own.search(address)
+                and "//127.0.0.1" not in address
+                and "//localhost" not in address
+            ):
                 found.setdefault(address, []).append(name)
     return found
 
 
 def answer(address):
     """None if the address answers, else what it says; tried twice."""
-    request = urllib.request.Request(address, headers={"User-Agent": "Mozilla/5.0 (link check of an open course)"})
+    request = urllib.request.Request(
+        address, headers={"User-Agent": "Mozilla/5.0 (link check of an open course)"}
+    )
     for attempt in range(2):
         try:
             with urllib.request.urlopen(request, timeout=SECONDS):

@@ -1,11 +1,14 @@
-"""Run copies of the notebooks with nbval and compare every output with the stored one; hold them to their budgets.
+"""Run copies of the notebooks with nbval and compare every output with the stored one; hold them to
+their budgets.
 
     python tools/check_notebooks.py                      # all of notebooks/
-    python tools/check_notebooks.py 02 04                # those whose file name starts so; paths of notebooks work too
+    python tools/check_notebooks.py 02 04                # those whose file name starts so; paths of
+    notebooks work too
     python tools/check_notebooks.py --threads 2 --hash-seed 7 --cold-cache
 
-Each copy lies alone in an empty folder, so one run also shows that a notebook needs nothing but an installed `sinpe`, as on Colab.
-The exit status is 0 only if every cell of every notebook was run and compared, and every budget was kept.
+Each copy lies alone in an empty folder, so one run also shows that a notebook needs nothing but an
+installed `sinpe`, as on Colab. The exit status is 0 only if every cell of every notebook was run
+and compared, and every budget was kept.
 """
 
 import argparse
@@ -61,15 +64,30 @@ class Collector:
 
     def pytest_collectreport(self, report):
         stem = Path(report.nodeid).stem
-        if report.failed and not any(" cannot be read" in problem for problem in self.records[stem].problems):  # every process reports it
-            self.records[stem].problems.append(f"{stem} cannot be read: {report.longreprtext.strip().splitlines()[-1].lstrip('E ')}")
+        # every process reports it
+        if report.failed and not any(
+            " cannot be read" in problem for problem in self.records[stem].problems
+        ):
+            self.records[stem].problems.append(
+                f"{stem} cannot be read:"
+                f" {report.longreprtext.strip().splitlines()[-1].lstrip('E ')}"
+            )
 
     def _where(self, stem, number):
-        """The place as a reader finds it: 02_x, In [3] (under “a heading”). nbval counts code cells from 0."""
+        """The place as a reader finds it: 02_x, In [3] (under “a heading”). nbval counts code cells
+        from 0.
+        """
         heading, seen = "", -1
         for cell in nbformat.read(self.copies[stem], as_version=4).cells:
             if cell.cell_type == "markdown":
-                heading = next((line.lstrip("# ") for line in reversed(cell.source.splitlines()) if line.startswith("#")), heading)
+                heading = next(
+                    (
+                        line.lstrip("# ")
+                        for line in reversed(cell.source.splitlines())
+                        if line.startswith("#")
+                    ),
+                    heading,
+                )
             elif cell.cell_type == "code":
                 seen += 1
                 if seen == number:
@@ -78,21 +96,42 @@ class Collector:
 
 
 def select(names, folder=ROOT / "notebooks"):
-    """Notebooks by path, or by the beginning of their file name; experiments first, since they take longest."""
+    """Notebooks by path, or by the beginning of their file name; experiments first, since they take
+    longest.
+    """
     paths = [Path(name).resolve() for name in names if name.endswith(".ipynb")]
     prefixes = tuple(name for name in names if not name.endswith(".ipynb"))
     if prefixes or not names:
-        paths += [path for path in sorted(folder.glob("*.ipynb")) if not prefixes or path.name.startswith(prefixes)]
-    lost = [str(path) for path in paths if not path.is_file()] + [prefix for prefix in prefixes if not any(path.name.startswith(prefix) for path in paths)]
+        paths += [
+            path
+            for path in sorted(folder.glob("*.ipynb"))
+            if not prefixes or path.name.startswith(prefixes)
+        ]
+    lost = [str(path) for path in paths if not path.is_file()] + [
+        prefix for prefix in prefixes if not any(path.name.startswith(prefix) for path in paths)
+    ]
     if lost or not paths:
         raise SystemExit(f"no such notebook: {', '.join(lost) or folder}")
     return sorted(dict.fromkeys(paths), key=lambda path: not path.stem.startswith(EXPERIMENTS))
 
 
 def environment(threads, hash_seed, scratch):
-    """Variables for the kernels: a fixed number of threads, no personal IPython settings, no way out to the network."""
-    count = {name: str(threads) for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")}
-    nowhere = {name: "http://127.0.0.1:9" for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY")}
+    """Variables for the kernels: a fixed number of threads, no personal IPython settings, no way
+    out to the network.
+    """
+    count = {
+        name: str(threads)
+        for name in (
+            "OMP_NUM_THREADS",
+            "OPENBLAS_NUM_THREADS",
+            "MKL_NUM_THREADS",
+            "VECLIB_MAXIMUM_THREADS",
+        )
+    }
+    nowhere = {
+        name: "http://127.0.0.1:9"
+        for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY")
+    }
     seed = {} if hash_seed is None else {"PYTHONHASHSEED": str(hash_seed)}
     return {**count, **nowhere, **seed, "IPYTHONDIR": str(scratch / "ipython"), "PYTHONUTF8": "1"}
 
@@ -105,33 +144,65 @@ def copy_alone(path, folder):
 
 
 def run(copies, options, scratch):
-    """nbval on all copies, two notebooks at a time. Returns pytest's exit status and a record for each notebook."""
+    """nbval on all copies, two notebooks at a time. Returns pytest's exit status and a record for
+    each notebook.
+    """
     collector = Collector(copies)
     (scratch / "pytest.ini").write_text("[pytest]\n")  # no settings from any folder above
     processes = min(options.processes, len(copies))
     arguments = [
-        *map(str, copies), "--nbval", "--nbval-current-env", "--nbval-sanitize-with", str(ROOT / "tests" / "nbval.cfg"),
-        "--nbval-cell-timeout", str(options.cell_seconds), "-p", "nbval_strict", "-p", "no:cacheprovider", "-q", "-c", str(scratch / "pytest.ini"),
-        "--color", "yes" if sys.stdout.isatty() else "no", *(["--cold-caches", str(scratch)] if options.cold_cache else []),
+        *map(str, copies),
+        "--nbval",
+        "--nbval-current-env",
+        "--nbval-sanitize-with",
+        str(ROOT / "tests" / "nbval.cfg"),
+        "--nbval-cell-timeout",
+        str(options.cell_seconds),
+        "-p",
+        "nbval_strict",
+        "-p",
+        "no:cacheprovider",
+        "-q",
+        "-c",
+        str(scratch / "pytest.ini"),
+        "--color",
+        "yes" if sys.stdout.isatty() else "no",
+        *(["--cold-caches", str(scratch)] if options.cold_cache else []),
         *(["-n", str(processes), "--dist", "loadscope"] if processes > 1 else []),
-    ]  # fmt: skip
+    ]
     with contextlib.chdir(scratch / "alone"):  # so that names are short
         status = pytest.main(arguments, plugins=[collector])
     return status, collector.records
 
 
 def judge(copies, records):
-    """Add to each record what pytest cannot see: budgets, files left behind, notebooks of which no cell ran."""
+    """Add to each record what pytest cannot see: budgets, files left behind, notebooks of which no
+    cell ran.
+    """
     for copy in copies:
-        record, budget = records[copy.stem], EXPERIMENT_SECONDS if copy.stem.startswith(EXPERIMENTS) else SECONDS
+        record, budget = (
+            records[copy.stem],
+            (EXPERIMENT_SECONDS if copy.stem.startswith(EXPERIMENTS) else SECONDS),
+        )
         if not record.cells and not record.problems:
             record.problems.append(f"{copy.stem}: no cell was run")
-        # The smaller of the two: other work on the machine lengthens the one, a second thread lengthens the other.
+        # The smaller of the two: other work on the machine lengthens the one, a second thread
+        # lengthens the other.
         if min(record.seconds, record.cpu or record.seconds) > budget:
-            record.problems.append(f"{copy.stem}: took {record.seconds:.0f} s ({record.cpu:.0f} s of processor time); the budget is {budget} s")
+            record.problems.append(
+                f"{copy.stem}: took {record.seconds:.0f} s ({record.cpu:.0f} s of processor time);"
+                f" the budget is {budget} s"
+            )
         if record.memory > MEMORY:
-            record.problems.append(f"{copy.stem}: took {record.memory / 1e9:.2f} GB of memory at its peak; the budget is {MEMORY / 1e9:.1f} GB")
-        left = sorted(path.name for path in copy.parent.iterdir() if path != copy and path.name != "__pycache__")
+            record.problems.append(
+                f"{copy.stem}: took {record.memory / 1e9:.2f} GB of memory at its peak; the budget"
+                f" is {MEMORY / 1e9:.1f} GB"
+            )
+        left = sorted(
+            path.name
+            for path in copy.parent.iterdir()
+            if path != copy and path.name != "__pycache__"
+        )
         if left:
             record.problems.append(f"{copy.stem}: left files behind: {', '.join(left)}")
 
@@ -140,19 +211,40 @@ def table(records):
     """One line a notebook, then every problem in words."""
     lines = [f"{'notebook':40} {'cells':>5} {'seconds':>8} {'cpu':>7} {'MB':>6}  verdict"]
     for stem, r in sorted(records.items()):
-        lines.append(f"{stem:40} {r.cells:5d} {r.seconds:8.1f} {r.cpu:7.1f} {r.memory / 1e6:6.0f}  {'FAILED' if r.problems else 'passed'}")
+        lines.append(
+            f"{stem:40} {r.cells:5d} {r.seconds:8.1f} {r.cpu:7.1f} {r.memory / 1e6:6.0f} "
+            f" {'FAILED' if r.problems else 'passed'}"
+        )
     problems = [problem for _, r in sorted(records.items()) for problem in r.problems]
     return "\n".join(["", *lines, *(["", *problems] if problems else []), ""])
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", metavar="NAME", help="beginning of a file name in notebooks/, or the path of a notebook")
-    parser.add_argument("--threads", type=int, default=1, help="threads each kernel may use (default 1)")
-    parser.add_argument("--processes", type=int, default=2, help="notebooks run at a time (default 2)")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "names",
+        nargs="*",
+        metavar="NAME",
+        help="beginning of a file name in notebooks/, or the path of a notebook",
+    )
+    parser.add_argument(
+        "--threads", type=int, default=1, help="threads each kernel may use (default 1)"
+    )
+    parser.add_argument(
+        "--processes", type=int, default=2, help="notebooks run at a time (default 2)"
+    )
     parser.add_argument("--hash-seed", type=int, help="PYTHONHASHSEED of the kernels")
-    parser.add_argument("--cold-cache", action="store_true", help="give every kernel an empty matplotlib cache")
-    parser.add_argument("--cell-seconds", type=float, default=CELL_SECONDS, help=f"the longest a cell may take (default {CELL_SECONDS})")
+    parser.add_argument(
+        "--cold-cache", action="store_true", help="give every kernel an empty matplotlib cache"
+    )
+    parser.add_argument(
+        "--cell-seconds",
+        type=float,
+        default=CELL_SECONDS,
+        help=f"the longest a cell may take (default {CELL_SECONDS})",
+    )
     options = parser.parse_args(arguments)
     paths = select(options.names)
     with tempfile.TemporaryDirectory() as folder:
@@ -163,7 +255,11 @@ def main(arguments=None):
         judge(copies, records)
         failed = [stem for stem, record in records.items() if record.problems]
         print(table(records))
-    print(f"{len(failed)} of {len(records)} notebooks failed: {', '.join(sorted(failed))}" if failed else f"{len(records)} of {len(records)} notebooks passed")
+    print(
+        f"{len(failed)} of {len(records)} notebooks failed: {', '.join(sorted(failed))}"
+        if failed
+        else f"{len(records)} of {len(records)} notebooks passed"
+    )
     return 1 if failed or status != pytest.ExitCode.OK else 0
 
 

@@ -1,11 +1,13 @@
-"""Make the virtual environment that every command of the Makefile uses, or return at once if it is up to date.
+"""Make the virtual environment that every command of the Makefile uses, or return at once if it is
+up to date.
 
     python tools/environment.py .venv --torch-index URL --extras book test
     python tools/environment.py .venv-oldest --oldest numpy torch --extras book test
     python tools/environment.py .venv-newest --newest --extras book test
 
-Needs nothing but Python. Versions come from constraints.txt, except for the packages named after --oldest, which are taken at the
-lower bound of pyproject.toml, and with --newest, which takes the newest release of everything that pyproject.toml allows.
+Needs nothing but Python. Versions come from constraints.txt, except for the packages named after
+--oldest, which are taken at the lower bound of pyproject.toml, and with --newest, which takes the
+newest release of everything that pyproject.toml allows.
 """
 
 import argparse
@@ -22,14 +24,24 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 OLDEST_PYTHON = (3, 11)
 PROBE_SECONDS = 4
-PROBE = "import sys, urllib.request; urllib.request.urlopen(sys.argv[1] + '/torch/', timeout=float(sys.argv[2])).close()"
+PROBE = (
+    "import sys, urllib.request; urllib.request.urlopen(sys.argv[1] + '/torch/',"
+    " timeout=float(sys.argv[2])).close()"
+)
 
 
 def answers(index):
-    """Whether a package index answers within PROBE_SECONDS; a process of its own, since a name server that hangs ignores time-outs."""
+    """Whether a package index answers within PROBE_SECONDS; a process of its own, since a name
+    server that hangs ignores time-outs.
+    """
     command = [sys.executable, "-c", PROBE, index.rstrip("/"), str(PROBE_SECONDS)]
     try:
-        return subprocess.run(command, check=False, stderr=subprocess.DEVNULL, timeout=PROBE_SECONDS + 1).returncode == 0
+        return (
+            subprocess.run(
+                command, check=False, stderr=subprocess.DEVNULL, timeout=PROBE_SECONDS + 1
+            ).returncode
+            == 0
+        )
     except subprocess.TimeoutExpired:
         return False
 
@@ -40,19 +52,29 @@ def interpreter(venv):
 
 
 def version_of(python):
-    """Major and minor version of an interpreter, or None if it does not run (its base was removed or the folder was moved)."""
+    """Major and minor version of an interpreter, or None if it does not run (its base was removed
+    or the folder was moved).
+    """
     command = [str(python), "-c", "import sys; print(*sys.version_info[:2])"]
     try:
-        return tuple(map(int, subprocess.run(command, capture_output=True, check=True, text=True).stdout.split()))
+        return tuple(
+            map(
+                int,
+                subprocess.run(command, capture_output=True, check=True, text=True).stdout.split(),
+            )
+        )
     except (OSError, subprocess.CalledProcessError):
         return None
 
 
 def lower_bounds():
     """Lower bound of each core dependency in pyproject.toml: {"numpy": "2.1", …}."""
-    import tomllib  # not at the top: an older Python must live long enough to say that it is too old
+    # not at the top: an older Python must live long enough to say that it is too old
+    import tomllib
 
-    dependencies = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
+    dependencies = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "dependencies"
+    ]
     return dict(re.match(r"([\w-]+)>=([\w.]+)", line).groups() for line in dependencies)
 
 
@@ -68,35 +90,56 @@ def constraints(oldest):
 
 
 def install(venv, extras, versions, torch_index):
-    """Install the package, editable, with its extras; torch first, from the index of CPU builds where that answers."""
-    pip = [str(interpreter(venv)), "-m", "pip", "install", "--disable-pip-version-check", "--no-input"]
+    """Install the package, editable, with its extras; torch first, from the index of CPU builds
+    where that answers.
+    """
+    pip = [
+        str(interpreter(venv)),
+        "-m",
+        "pip",
+        "install",
+        "--disable-pip-version-check",
+        "--no-input",
+    ]
     if versions is None:
         pip += ["--upgrade", "--upgrade-strategy", "eager"]
     else:
         chosen = venv / "constraints.txt"
         chosen.write_text(versions, encoding="utf-8")
         pip += ["-c", str(chosen)]
-    if torch_index and platform.system() == "Linux":  # elsewhere the ordinary build of torch is the CPU build
+    # elsewhere the ordinary build of torch is the CPU build
+    if torch_index and platform.system() == "Linux":
         if answers(torch_index):
             subprocess.run([*pip, "--no-deps", "--index-url", torch_index, "torch"], check=True)
         else:
-            print(f"{torch_index} does not answer: pip takes torch from the indexes that it is set up with", flush=True)
+            print(
+                f"{torch_index} does not answer: pip takes torch from the indexes that it is set up"
+                " with",
+                flush=True,
+            )
     subprocess.run([*pip, "-e", f"{ROOT}[{','.join(extras)}]"], check=True)
 
 
 def main():
     if sys.version_info < OLDEST_PYTHON:
         sys.exit(
-            f"The course needs Python {'.'.join(map(str, OLDEST_PYTHON))} or newer, and {sys.executable} is {platform.python_version()}.\n"
-            "Name a newer one: PYTHON=python3.12 make book"
+            f"The course needs Python {'.'.join(map(str, OLDEST_PYTHON))} or newer, and"
+            f" {sys.executable} is {platform.python_version()}.\nName a newer one:"
+            " PYTHON=python3.12 make book"
         )
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("venv", type=Path)
     parser.add_argument("--extras", nargs="+", required=True)
     parser.add_argument("--torch-index", default="")
     parser.add_argument("--newest", action="store_true")
     parser.add_argument("--oldest", nargs="*", default=[])
-    parser.add_argument("--this-python", action="store_true", help="rebuild the environment if it was made with another version of Python")
+    parser.add_argument(
+        "--this-python",
+        action="store_true",
+        help="rebuild the environment if it was made with another version of Python",
+    )
     arguments = parser.parse_args()
 
     venv = ROOT / arguments.venv
@@ -106,7 +149,13 @@ def main():
     sources = (ROOT / "pyproject.toml").read_text(encoding="utf-8") + str(versions)
     wanted = {
         "root": str(ROOT),
-        "versions": "newest" if arguments.newest else " ".join(["oldest", *arguments.oldest]) if arguments.oldest else "locked",
+        "versions": (
+            "newest"
+            if arguments.newest
+            else " ".join(["oldest", *arguments.oldest])
+            if arguments.oldest
+            else "locked"
+        ),
         "sources": hashlib.sha256(sources.encode()).hexdigest(),
         "extras": sorted({*arguments.extras, *done.get("extras", [])}),
     }
@@ -114,7 +163,9 @@ def main():
     other_python = arguments.this_python and current != sys.version_info[:2]
     if done == wanted and current and not other_python:
         return
-    if venv.exists() and (current is None or other_python or done.get("root", str(ROOT)) != str(ROOT)):
+    if venv.exists() and (
+        current is None or other_python or done.get("root", str(ROOT)) != str(ROOT)
+    ):
         print(f"making {arguments.venv} anew", flush=True)
         shutil.rmtree(venv)
         wanted["extras"] = sorted(set(arguments.extras))

@@ -1,7 +1,9 @@
-"""A pytest plugin that closes nbval's gaps and says in words what differed. Loaded by check_notebooks.py with `-p nbval_strict`.
+"""A pytest plugin that closes nbval's gaps and says in words what differed. Loaded by
+check_notebooks.py with `-p nbval_strict`.
 
-nbval by itself lets three things pass: a cell without an execution count is run but never compared, a tag or comment switches the
-comparison off, and after a time-out every further failure counts as expected. Here each of them is a failure.
+nbval by itself lets three things pass: a cell without an execution count is run but never compared,
+a tag or comment switches the comparison off, and after a time-out every further failure counts as
+expected. Here each of them is a failure.
 """
 
 import copy
@@ -14,25 +16,38 @@ import pytest
 from nbval.plugin import IPyNbCell, coalesce_streams, transform_streams_for_comparison
 
 OUTPUT_SECONDS = 60  # nbval gives up when a kernel is silent for 5 s, which a busy machine can be
-NAMES = {"stdout": "printed text", "stderr": "stderr", "text/plain": "the shown value", "image/svg+xml": "the picture", "evalue": "the error message"}
+NAMES = {
+    "stdout": "printed text",
+    "stderr": "stderr",
+    "text/plain": "the shown value",
+    "image/svg+xml": "the picture",
+    "evalue": "the error message",
+}
 
 
 def pytest_addoption(parser):
-    parser.addoption("--cold-caches", metavar="FOLDER", help="give every kernel an empty matplotlib cache, made in this folder")
+    parser.addoption(
+        "--cold-caches",
+        metavar="FOLDER",
+        help="give every kernel an empty matplotlib cache, made in this folder",
+    )
 
 
 def pytest_itemcollected(item):
     item.output_timeout = OUTPUT_SECONDS
-    item.stored = copy.deepcopy(item.cell.outputs)  # nbval joins the stored streams in place when it compares
+    # nbval joins the stored streams in place when it compares
+    item.stored = copy.deepcopy(item.cell.outputs)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item):
-    if item.config.option.cold_caches and item.cell_num == 0:  # the notebook's kernel starts after this hook
+    # the notebook's kernel starts after this hook
+    if item.config.option.cold_caches and item.cell_num == 0:
         os.environ["MPLCONFIGDIR"] = tempfile.mkdtemp(dir=item.config.option.cold_caches)
 
 
-@pytest.hookimpl(wrapper=True, tryfirst=True)  # outermost: it sees what pytest made of skips and expected failures
+# outermost: it sees what pytest made of skips and expected failures
+@pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_makereport(item, call):
     report = yield
     words = problem(item, report, call)
@@ -50,11 +65,16 @@ def pytest_runtest_makereport(item, call):
 
 
 def usage(item):
-    """Processor seconds and peak memory in bytes of the item's kernel so far; empty where the kernel is gone."""
+    """Processor seconds and peak memory in bytes of the item's kernel so far; empty where the
+    kernel is gone.
+    """
     try:
         process = psutil.Process(item.parent.kernel.km.provisioner.pid)
         times, memory = process.cpu_times(), process.memory_info()
-        return {"cpu": times.user + times.system, "memory": _high_water_mark(process.pid) or getattr(memory, "peak_wset", memory.rss)}
+        return {
+            "cpu": times.user + times.system,
+            "memory": _high_water_mark(process.pid) or getattr(memory, "peak_wset", memory.rss),
+        }
     except (psutil.Error, AttributeError, TypeError):
         return {}
 
@@ -91,9 +111,13 @@ def _why_it_failed(item, call):
         return difference(item)
     errors = [output for output in item.test_outputs or () if output.output_type == "error"]
     if errors:
-        line = re.search(r"^-+> ?\d+ (.*)$", _plain("\n".join(errors[-1].traceback)), flags=re.MULTILINE)
+        line = re.search(
+            r"^-+> ?\d+ (.*)$", _plain("\n".join(errors[-1].traceback)), flags=re.MULTILINE
+        )
         where = f" at `{line.group(1).strip()}`" if line else ""
-        return f"raised {errors[-1].ename}{where}" + (f": {errors[-1].evalue}" if errors[-1].evalue else "")
+        return f"raised {errors[-1].ename}{where}" + (
+            f": {errors[-1].evalue}" if errors[-1].evalue else ""
+        )
     return message or repr(call.excinfo.value)
 
 
@@ -127,7 +151,11 @@ def _first_line(old, new):
     for number, (before, now) in enumerate(zip(old, new, strict=False), 1):
         if before != now:
             return f" in line {number}: stored {_short(before)}, now {_short(now)}"
-    extra, what = (new[len(old) :], "an extra line") if len(new) > len(old) else (old[len(new) :], "a missing line")
+    extra, what = (
+        (new[len(old) :], "an extra line")
+        if len(new) > len(old)
+        else (old[len(new) :], "a missing line")
+    )
     return f" by {what}: {_short(extra[0])}" if extra else " in its line ends"
 
 

@@ -1,10 +1,12 @@
-"""Move the course to another GitHub repository: rewrite every address that contains the present one.
+"""Move the course to another GitHub repository: rewrite every address that contains the present
+one.
 
     python tools/retarget.py owner/name
 
-The present address is repository.url in _config.yml. What follows from it are the launch links and set-up cells of the notebooks, the
-links of README.md, CONTRIBUTING.md, CITATION.cff and book/, and the address of the published site (owner.github.io/name). Nothing
-else of a file changes, so moving back restores the same bytes.
+The present address is repository.url in _config.yml. What follows from it are the launch links and
+set-up cells of the notebooks, the links of README.md, CONTRIBUTING.md, CITATION.cff and book/, and
+the address of the published site (owner.github.io/name). Nothing else of a file changes, so moving
+back restores the same bytes.
 """
 
 import re
@@ -12,7 +14,9 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-MADE = re.compile(r"\.git$|\.venv|_build$|build$|dist$|node_modules$|__pycache__$|\.ipynb_checkpoints$|\.\w+_cache$|\.hypothesis$|.*\.egg-info$")
+MADE = re.compile(
+    r"\.git$|\.venv|_build$|build$|dist$|node_modules$|__pycache__$|\.ipynb_checkpoints$|\.\w+_cache$|\.hypothesis$|.*\.egg-info$"
+)
 OWNER = re.compile(r"(?!-)[A-Za-z0-9-]{1,39}(?<!-)")
 NAME = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}(?<!\.git)")
 
@@ -20,26 +24,42 @@ NAME = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}(?<!\.git)")
 def present(root):
     """owner/name as _config.yml has it."""
     found = re.search(
-        r"^repository:\n(?:  .*\n)*?  url: https://github\.com/([\w.-]+/[\w.-]+)$", (root / "_config.yml").read_text(encoding="utf-8"), re.MULTILINE
+        r"^repository:\n(?:  .*\n)*?  url: https://github\.com/([\w.-]+/[\w.-]+)$",
+        (root / "_config.yml").read_text(encoding="utf-8"),
+        re.MULTILINE,
     )
     if not found:
-        raise SystemExit("_config.yml has no line `  url: https://github.com/owner/name` under `repository:`")
+        raise SystemExit(
+            "_config.yml has no line `  url: https://github.com/owner/name` under `repository:`"
+        )
     return found.group(1)
 
 
 def check(repository):
-    """Refuse what is not the name of a GitHub repository, or one whose site is published elsewhere."""
+    """Refuse what is not the name of a GitHub repository, or one whose site is published
+    elsewhere.
+    """
     owner, _, name = repository.partition("/")
     if not OWNER.fullmatch(owner) or not NAME.fullmatch(name):
-        raise SystemExit(f"REPO={repository!r} is not owner/name: letters, digits and hyphens, in the name also . and _")
+        raise SystemExit(
+            f"REPO={repository!r} is not owner/name: letters, digits and hyphens, in the name also"
+            " . and _"
+        )
     if name.lower() == f"{owner.lower()}.github.io":
-        raise SystemExit(f"REPO={repository!r}: a repository of this name is published at {name}/, not at {owner}.github.io/{name}/: choose another name")
+        raise SystemExit(
+            f"REPO={repository!r}: a repository of this name is published at {name}/, not at"
+            f" {owner}.github.io/{name}/: choose another name"
+        )
 
 
 def mentions(repository):
-    """A pattern for owner/name and for owner.github.io/name, and not for longer names that begin or end like it."""
+    """A pattern for owner/name and for owner.github.io/name, and not for longer names that begin or
+    end like it.
+    """
     owner, name = map(re.escape, repository.split("/"))
-    return re.compile(rf"(?<![\w-])(?<!\w\.){owner}(?P<host>\.github\.io)?/{name}(?![\w-])(?!\.(?!git\b|github\b)\w)")
+    return re.compile(
+        rf"(?<![\w-])(?<!\w\.){owner}(?P<host>\.github\.io)?/{name}(?![\w-])(?!\.(?!git\b|github\b)\w)"
+    )
 
 
 def files(root):
@@ -63,9 +83,16 @@ def retarget(root, repository):
     if repository == old:
         return []
     texts = dict(files(root))
-    taken = [str(path.relative_to(root)) for path, text in texts.items() if mentions(repository).search(text)]
+    taken = [
+        str(path.relative_to(root))
+        for path, text in texts.items()
+        if mentions(repository).search(text)
+    ]
     if taken:
-        raise SystemExit(f"REPO={repository!r} is already linked to in {', '.join(taken)}: afterwards nothing could tell the two apart")
+        raise SystemExit(
+            f"REPO={repository!r} is already linked to in {', '.join(taken)}: afterwards nothing"
+            " could tell the two apart"
+        )
     changed = []
     for path, text in texts.items():
         moved = mentions(old).sub(lambda found: f"{owner}{found['host'] or ''}/{name}", text)
@@ -82,7 +109,11 @@ def main(arguments):
     changed = retarget(ROOT, arguments[0])
     for path in changed:
         print(path.relative_to(ROOT))
-    print(f"{len(changed)} files moved from {old} to {arguments[0]}" if changed else f"nothing to do: the course is at {old}")
+    print(
+        f"{len(changed)} files moved from {old} to {arguments[0]}"
+        if changed
+        else f"nothing to do: the course is at {old}"
+    )
 
 
 if __name__ == "__main__":

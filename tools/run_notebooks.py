@@ -1,4 +1,5 @@
-"""Execute notebooks in place, each from an empty folder, and store them with clean metadata: twice in a row gives the same bytes.
+"""Execute notebooks in place, each from an empty folder, and store them with clean metadata: twice
+in a row gives the same bytes.
 
     python tools/run_notebooks.py            # all of notebooks/
     python tools/run_notebooks.py 02 04      # those whose file name starts so
@@ -21,15 +22,20 @@ NOTEBOOK_METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
-CELL_METADATA = {"tags", "mystnb", "cellView", "jupyter"}  # the last two fold a solution in Colab and in Jupyter
+# the last two fold a solution in Colab and in Jupyter
+CELL_METADATA = {"tags", "mystnb", "cellView", "jupyter"}
 TIMEOUT = 120
 
 
 class ThisPython(KernelSpecManager):
-    """The kernel of the Python that runs this script, even where another environment installed one that is called python3 too."""
+    """The kernel of the Python that runs this script, even where another environment installed one
+    that is called python3 too.
+    """
 
     def get_kernel_spec(self, kernel_name):
-        return KernelSpec(resource_dir=ipykernel.kernelspec.RESOURCES, **ipykernel.kernelspec.get_kernel_dict())
+        return KernelSpec(
+            resource_dir=ipykernel.kernelspec.RESOURCES, **ipykernel.kernelspec.get_kernel_dict()
+        )
 
 
 class Kernel(AsyncKernelManager):
@@ -42,7 +48,12 @@ def execute(path):
     notebook = nbformat.read(path, as_version=4)
     with tempfile.TemporaryDirectory() as empty:
         client = NotebookClient(
-            notebook, kernel_manager_class=Kernel, timeout=TIMEOUT, record_timing=False, coalesce_streams=True, resources={"metadata": {"path": empty}}
+            notebook,
+            kernel_manager_class=Kernel,
+            timeout=TIMEOUT,
+            record_timing=False,
+            coalesce_streams=True,
+            resources={"metadata": {"path": empty}},
         )
         client.execute()
     problems = [
@@ -58,20 +69,36 @@ def execute(path):
 
 
 def clean(notebook):
-    """Keep only the metadata the course uses, and give each stored picture its alternative text for Jupyter and Colab."""
-    notebook.metadata = nbformat.from_dict({**NOTEBOOK_METADATA, **{k: v for k, v in notebook.metadata.items() if k == "lite"}})
+    """Keep only the metadata the course uses, and give each stored picture its alternative text for
+    Jupyter and Colab.
+    """
+    notebook.metadata = nbformat.from_dict(
+        {**NOTEBOOK_METADATA, **{k: v for k, v in notebook.metadata.items() if k == "lite"}}
+    )
     notebook.nbformat_minor = 5
     for cell in notebook.cells:
-        cell.metadata = nbformat.from_dict({k: v for k, v in cell.metadata.items() if k in CELL_METADATA})
+        cell.metadata = nbformat.from_dict(
+            {k: v for k, v in cell.metadata.items() if k in CELL_METADATA}
+        )
         alt = cell.metadata.get("mystnb", {}).get("image", {}).get("alt")
         for output in cell.get("outputs", []):
             if "metadata" in output:
-                output.metadata = nbformat.from_dict({kind: {"alt": alt} for kind in output.data if alt and kind.startswith("image/")})
+                output.metadata = nbformat.from_dict(
+                    {
+                        kind: {"alt": alt}
+                        for kind in output.data
+                        if alt and kind.startswith("image/")
+                    }
+                )
     return notebook
 
 
 def main(prefixes):
-    paths = [p for p in sorted(FOLDER.glob("*.ipynb")) if not prefixes or p.name.startswith(tuple(prefixes))]
+    paths = [
+        p
+        for p in sorted(FOLDER.glob("*.ipynb"))
+        if not prefixes or p.name.startswith(tuple(prefixes))
+    ]
     if not paths:
         raise SystemExit(f"no notebook in {FOLDER} starts with {' or '.join(prefixes)}")
     for path in paths:

@@ -1,7 +1,9 @@
-"""Plain-text docstrings -> reStructuredText, for the API page: the package is read more often in an editor than here.
+"""Plain-text docstrings -> reStructuredText, for the API page: the package is read more often in an
+editor than here.
 
-"name: what it means" at the start of a line or after a full stop or semicolon becomes an entry of a definition list, if it is a parameter.
-A paragraph that is indented as a whole is a formula. A line that ends a sentence ends a paragraph. Nothing else is markup.
+"name: what it means" at the start of a line or after a full stop or semicolon becomes an entry of a
+definition list, if it is a parameter. A paragraph that is indented as a whole is a formula. A line
+that ends a sentence ends a paragraph. Nothing else is markup.
 """
 
 import inspect
@@ -20,7 +22,15 @@ def render(lines, parameters):
         else:
             for text in _joined(rows, parameters):
                 for names, part in _entries(text, parameters):
-                    out += [", ".join(f"``{name}``" for name in names), "    " + _escaped(part.rstrip(";")), ""] if names else [_escaped(part), ""]
+                    out += (
+                        [
+                            ", ".join(f"``{name}``" for name in names),
+                            "    " + _escaped(part.rstrip(";")),
+                            "",
+                        ]
+                        if names
+                        else [_escaped(part), ""]
+                    )
     return out
 
 
@@ -28,7 +38,9 @@ def _joined(rows, parameters):
     """One string for each line that begins something, with the lines that continue it."""
     texts = []
     for row in rows:
-        begins = not texts or (not row.startswith(" ") and (texts[-1].endswith((".", ":")) or _names(row, parameters)))
+        begins = not texts or (
+            not row.startswith(" ") and (texts[-1].endswith((".", ":")) or _names(row, parameters))
+        )
         texts.append(row.strip()) if begins else texts.append(f"{texts.pop()} {row.strip()}")
     return texts
 

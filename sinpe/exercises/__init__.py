@@ -1,16 +1,95 @@
-"""Checks for the course's exercises: each recognises the known mistakes and names them. One module a chapter."""
+"""Checks for the course's exercises: each recognises the known mistakes and names them. One module
+a chapter.
+"""
 
-from sinpe.exercises.adding import check_added_positions, check_concatenation_parameters, check_position_part, check_ratio  # noqa: F401
-from sinpe.exercises.alibi import check_alibi_bias, check_alibi_window, check_needed_score, check_slopes  # noqa: F401
-from sinpe.exercises.beyond import check_detr_grid, check_grid_similarity, check_nerf_features, check_timesteps, check_whisper_table  # noqa: F401
-from sinpe.exercises.building import check_adding, check_module, check_precision, check_spacings, check_table  # noqa: F401
-from sinpe.exercises.comparison import check_added_parameters, check_block_loss, check_judged  # noqa: F401
-from sinpe.exercises.derivation import check_base_for, check_column_exponent, check_frequencies_of, check_frequency_ladder, check_smallest_distance  # noqa: F401
-from sinpe.exercises.experiment import check_choose_then_test, check_holm, check_paired_interval, check_verdict  # noqa: F401
-from sinpe.exercises.guarantees import check_narrow_head, check_offset_share, check_shift_matrix, check_similarity, check_worst_offset  # noqa: F401
-from sinpe.exercises.learned import check_p_value, check_position_ids, check_row_counts, check_stretched_table, check_table_size  # noqa: F401
-from sinpe.exercises.longer import check_base_for_pair, check_by_parts, check_dynamic_step, check_sharpening  # noqa: F401
-from sinpe.exercises.order import check_causal_attention, check_counting_head, check_gap, check_symmetries, check_twin  # noqa: F401
-from sinpe.exercises.relative import check_bucket, check_four_terms, check_relative_shift, check_shaw_rows  # noqa: F401
-from sinpe.exercises.rotary import check_cached_step, check_full_turns, check_half_rows, check_key_for, check_rotation  # noqa: F401
-from sinpe.exercises.scaling import check_first_loss, check_repair, check_token_ratio, check_two_roots, check_xavier_ratio  # noqa: F401
+from sinpe.exercises.adding import (
+    check_added_positions,
+    check_concatenation_parameters,
+    check_position_part,
+    check_ratio,
+)
+from sinpe.exercises.alibi import (
+    check_alibi_bias,
+    check_alibi_window,
+    check_needed_score,
+    check_slopes,
+)
+from sinpe.exercises.beyond import (
+    check_detr_grid,
+    check_grid_similarity,
+    check_nerf_features,
+    check_timesteps,
+    check_whisper_table,
+)
+from sinpe.exercises.building import (
+    check_adding,
+    check_module,
+    check_precision,
+    check_spacings,
+    check_table,
+)
+from sinpe.exercises.comparison import (
+    check_added_parameters,
+    check_block_loss,
+    check_judged,
+)
+from sinpe.exercises.derivation import (
+    check_base_for,
+    check_column_exponent,
+    check_frequencies_of,
+    check_frequency_ladder,
+    check_smallest_distance,
+)
+from sinpe.exercises.experiment import (
+    check_choose_then_test,
+    check_holm,
+    check_paired_interval,
+    check_verdict,
+)
+from sinpe.exercises.guarantees import (
+    check_narrow_head,
+    check_offset_share,
+    check_shift_matrix,
+    check_similarity,
+    check_worst_offset,
+)
+from sinpe.exercises.learned import (
+    check_p_value,
+    check_position_ids,
+    check_row_counts,
+    check_stretched_table,
+    check_table_size,
+)
+from sinpe.exercises.longer import (
+    check_base_for_pair,
+    check_by_parts,
+    check_dynamic_step,
+    check_sharpening,
+)
+from sinpe.exercises.order import (
+    check_causal_attention,
+    check_counting_head,
+    check_gap,
+    check_symmetries,
+    check_twin,
+)
+from sinpe.exercises.relative import (
+    check_bucket,
+    check_four_terms,
+    check_relative_shift,
+    check_shaw_rows,
+)
+from sinpe.exercises.rotary import (
+    check_cached_step,
+    check_full_turns,
+    check_half_rows,
+    check_key_for,
+    check_rotation,
+)
+from sinpe.exercises.scaling import (
+    check_first_loss,
+    check_repair,
+    check_token_ratio,
+    check_two_roots,
+    check_xavier_ratio,
+)

@@ -1,4 +1,6 @@
-"""How an exercise is checked: compare with the right answer, then with known wrong ones, and name the mistake."""
+"""How an exercise is checked: compare with the right answer, then with known wrong ones, and name
+the mistake.
+"""
 
 from copy import deepcopy
 from dataclasses import dataclass
@@ -10,7 +12,8 @@ import numpy as np
 class Verdict:
     """What a check found. True only for a right answer, so that `assert check(...)` works.
 
-    status: "correct", "mistake", "wrong", "error" or "not attempted"; mistake: the name of the recognised mistake, or None.
+    status: "correct", "mistake", "wrong", "error" or "not attempted"; mistake: the name of the
+        recognised mistake, or None.
     """
 
     status: str
@@ -21,10 +24,16 @@ class Verdict:
         return self.status == "correct"
 
     def __repr__(self):
-        return f"{self.status.capitalize()}: {self.message}" if self.mistake is None else f"Not yet ({self.mistake}): {self.message}"
+        return (
+            f"{self.status.capitalize()}: {self.message}"
+            if self.mistake is None
+            else f"Not yet ({self.mistake}): {self.message}"
+        )
 
 
-NOT_ATTEMPTED = Verdict("not attempted", "replace the `...` with your answer and run the cell again.")
+NOT_ATTEMPTED = Verdict(
+    "not attempted", "replace the `...` with your answer and run the cell again."
+)
 NO_RETURN = Verdict("not attempted", "your function returns None: is a `return` missing?")
 
 
@@ -37,21 +46,30 @@ class Mistake:
     hint: str
 
 
-def check(attempt, right, cases=((),), mistakes=(), *, praise="matches the right answer.", tolerance=1e-9):
-    """Compare an attempt with the right answer on every case, and with each known mistake where it differs.
+def check(
+    attempt, right, cases=((),), mistakes=(), *, praise="matches the right answer.", tolerance=1e-9
+):
+    """Compare an attempt with the right answer on every case, and with each known mistake where it
+    differs.
 
-    attempt, right and Mistake.wrong: functions of the case's arguments, or plain values when there is one empty case.
-    An attempt that is (or returns) None or `...`, or raises NotImplementedError, is "not attempted".
-    A mistake is named only if it reproduces the attempt on every case and differs from the right answer on at least one.
+    attempt, right and Mistake.wrong: functions of the case's arguments, or plain values when there
+    is one empty case. An attempt that is (or returns) None or `...`, or raises NotImplementedError,
+    is "not attempted". A mistake is named only if it reproduces the attempt on every case and
+    differs from the right answer on at least one.
     """
     try:
-        answers = [_answer(attempt, deepcopy(case)) for case in cases]  # an attempt may work in place, and use up a list
+        # an attempt may work in place, and use up a list
+        answers = [_answer(attempt, deepcopy(case)) for case in cases]
     except NotImplementedError:
         answers = [...]
     except Exception as error:
         return Verdict("error", f"your code raised {type(error).__name__}: {error}")
     if any(answer is None or answer is Ellipsis for answer in answers):
-        return NO_RETURN if callable(attempt) and all(answer is None for answer in answers) else NOT_ATTEMPTED
+        return (
+            NO_RETURN
+            if callable(attempt) and all(answer is None for answer in answers)
+            else NOT_ATTEMPTED
+        )
     expected = [_answer(right, case) for case in cases]
     if _same(answers, expected, tolerance):
         return Verdict("correct", praise)
@@ -73,19 +91,29 @@ def _equal(answer, expected, tolerance):
     if isinstance(expected, str | bool):
         return type(answer) is type(expected) and answer == expected
     answer, expected = _array(answer), np.asarray(expected, float)
-    return answer is not None and answer.shape == expected.shape and np.allclose(answer, expected, rtol=tolerance, atol=tolerance, equal_nan=False)
+    return (
+        answer is not None
+        and answer.shape == expected.shape
+        and np.allclose(answer, expected, rtol=tolerance, atol=tolerance, equal_nan=False)
+    )
 
 
 def _array(value):
     """`value` as float64 (tensors included), or None where it is not numbers."""
     try:
-        return np.asarray(value.detach().double().cpu() if hasattr(value, "detach") else value, float)
+        return np.asarray(
+            value.detach().double().cpu() if hasattr(value, "detach") else value, float
+        )
     except Exception:  # it is the reader's, and may be anything
         return None
 
 
 def _difference(answers, expected, cases, tolerance):
-    case, answer, right = next((c, a, e) for c, a, e in zip(cases, answers, expected, strict=True) if not _equal(a, e, tolerance))
+    case, answer, right = next(
+        (c, a, e)
+        for c, a, e in zip(cases, answers, expected, strict=True)
+        if not _equal(a, e, tolerance)
+    )
     where = f" for arguments {', '.join(map(_short, case))}" if case else ""
     if isinstance(right, str | bool):
         return f"not the right answer{where}. Read the section once more."
@@ -97,8 +125,14 @@ def _difference(answers, expected, cases, tolerance):
     gap = np.where(np.isfinite(values), np.abs(values - right), np.inf)
     at = np.unravel_index(gap.argmax(), gap.shape)
     index = f" at index {tuple(map(int, at))}" if at else ""
-    return f"the largest difference{where} is{index}: expected {right[at]:.6g}, got {values[at]:.6g}."
+    return (
+        f"the largest difference{where} is{index}: expected {right[at]:.6g}, got {values[at]:.6g}."
+    )
 
 
 def _short(argument):
-    return f"an array of shape {argument.shape}" if hasattr(argument, "shape") and argument.shape else repr(argument)
+    return (
+        f"an array of shape {argument.shape}"
+        if hasattr(argument, "shape") and argument.shape
+        else repr(argument)
+    )

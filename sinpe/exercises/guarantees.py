@@ -7,38 +7,108 @@ from sinpe.formula import inverse_frequencies, shift_matrix, similarity, sinusoi
 
 
 def check_worst_offset(attempt):
-    """attempt: the whole offset k from 1 to 50 at which all sines together explain least of the fastest sine, R² = cos²(k)."""
+    """attempt: the whole offset k from 1 to 50 at which all sines together explain least of the
+    fastest sine, R² = cos²(k).
+    """
     k = np.arange(1, 51)
     mistakes = (
-        Mistake("degrees", int(k[np.argmin(np.cos(np.radians(k)) ** 2)]), "the angle is k radians: one position turns the fastest hand by 1 radian."),
-        Mistake("most explained instead of least", int(k[np.argmax(np.cos(k) ** 2)]), "cos(22) is close to −1, but its square is close to 1."),
-        Mistake("only the first quarter turn tried", 2, "2 is the whole number next to π/2, but later quarter turns fall closer to a whole number."),
+        Mistake(
+            "degrees",
+            int(k[np.argmin(np.cos(np.radians(k)) ** 2)]),
+            "the angle is k radians: one position turns the fastest hand by 1 radian.",
+        ),
+        Mistake(
+            "most explained instead of least",
+            int(k[np.argmax(np.cos(k) ** 2)]),
+            "cos(22) is close to −1, but its square is close to 1.",
+        ),
+        Mistake(
+            "only the first quarter turn tried",
+            2,
+            "2 is the whole number next to π/2, but later quarter turns fall closer to a whole"
+            " number.",
+        ),
     )
-    verdict = check(attempt, int(k[np.argmin(np.cos(k) ** 2)]), mistakes=mistakes, praise="11 is 7/4 turns almost exactly: 7π/2 is 10.9956.")
+    verdict = check(
+        attempt,
+        int(k[np.argmin(np.cos(k) ** 2)]),
+        mistakes=mistakes,
+        praise="11 is 7/4 turns almost exactly: 7π/2 is 10.9956.",
+    )
     if verdict.status == "wrong":  # the generic message would give the answer away
-        return Verdict("wrong", "that is not the offset: compute cos²(k) for every k from 1 to 50 and take the smallest.")
+        return Verdict(
+            "wrong",
+            "that is not the offset: compute cos²(k) for every k from 1 to 50 and take the"
+            " smallest.",
+        )
     return verdict
 
 
 def check_similarity(attempt):
-    """attempt(p, q, d_model) -> κ(q − p) = (2/d_model) Σ_i cos(ω_i (q − p)), from the two positions."""
+    """attempt(p, q, d_model) -> κ(q − p) = (2/d_model) Σ_i cos(ω_i (q − p)), from the two
+    positions.
+    """
     cases = [(3, 4, 4), (10, 7, 16), (5, 105, 64), (2, 9, 8)]
     mistakes = (
-        Mistake("2/d forgotten", lambda p, q, d: _cosines(q - p, d).sum(), "a code has squared length d/2: divide by it, so that κ(0) = 1."),
-        Mistake("divided by d", lambda p, q, d: _cosines(q - p, d).sum() / d, "there are d/2 pairs, not d: κ(0) must be 1."),
-        Mistake("degrees", lambda p, q, d: np.cos(np.radians((q - p) * inverse_frequencies(d))).mean(), "frequencies are radians per position."),
-        Mistake("position instead of offset", lambda p, q, d: _cosines(q, d).mean(), "κ takes the difference q − p, not one of the positions."),
-        Mistake("position instead of offset", lambda p, q, d: _cosines(p, d).mean(), "κ takes the difference q − p, not one of the positions."),
-        Mistake("sign of the sines flipped", lambda p, q, d: _cosines(q + p, d).mean(), "cos·cos + sin·sin is the cosine of the difference; with − it is of the sum."),
-        Mistake("sines alone", lambda p, q, d: (_sines(p, d) * _sines(q, d)).mean(), "the cosine columns are half of every code: add their products."),
-        Mistake("cosines alone", lambda p, q, d: (_cosines(p, d) * _cosines(q, d)).mean(), "the sine columns are half of every code: add their products."),
-        Mistake("doubled exponent", lambda p, q, d: np.cos((q - p) * inverse_frequencies(d) ** 2).mean(), "ω_i = base^(−2i/d) with i the pair index, not the column."),
-    )  # fmt: skip
-    return check(attempt, lambda p, q, d: similarity(q - p, d), cases, mistakes, praise="one number from the offset alone, 1 when it is 0.")
+        Mistake(
+            "2/d forgotten",
+            lambda p, q, d: _cosines(q - p, d).sum(),
+            "a code has squared length d/2: divide by it, so that κ(0) = 1.",
+        ),
+        Mistake(
+            "divided by d",
+            lambda p, q, d: _cosines(q - p, d).sum() / d,
+            "there are d/2 pairs, not d: κ(0) must be 1.",
+        ),
+        Mistake(
+            "degrees",
+            lambda p, q, d: np.cos(np.radians((q - p) * inverse_frequencies(d))).mean(),
+            "frequencies are radians per position.",
+        ),
+        Mistake(
+            "position instead of offset",
+            lambda p, q, d: _cosines(q, d).mean(),
+            "κ takes the difference q − p, not one of the positions.",
+        ),
+        Mistake(
+            "position instead of offset",
+            lambda p, q, d: _cosines(p, d).mean(),
+            "κ takes the difference q − p, not one of the positions.",
+        ),
+        Mistake(
+            "sign of the sines flipped",
+            lambda p, q, d: _cosines(q + p, d).mean(),
+            "cos·cos + sin·sin is the cosine of the difference; with − it is of the sum.",
+        ),
+        Mistake(
+            "sines alone",
+            lambda p, q, d: (_sines(p, d) * _sines(q, d)).mean(),
+            "the cosine columns are half of every code: add their products.",
+        ),
+        Mistake(
+            "cosines alone",
+            lambda p, q, d: (_cosines(p, d) * _cosines(q, d)).mean(),
+            "the sine columns are half of every code: add their products.",
+        ),
+        Mistake(
+            "doubled exponent",
+            lambda p, q, d: np.cos((q - p) * inverse_frequencies(d) ** 2).mean(),
+            "ω_i = base^(−2i/d) with i the pair index, not the column.",
+        ),
+    )
+    return check(
+        attempt,
+        lambda p, q, d: similarity(q - p, d),
+        cases,
+        mistakes,
+        praise="one number from the offset alone, 1 when it is 0.",
+    )
 
 
 def check_shift_matrix(attempt):
-    """attempt(k, d_model) -> T_k for codes in the concatenated layout (all sines, then all cosines)."""
+    """attempt(k, d_model) -> T_k for codes in the concatenated layout (all sines, then all
+    cosines).
+    """
 
     def built(angles, low=-1.0, high=1.0):
         cos, sin = np.diag(np.cos(angles)), np.diag(np.sin(angles))
@@ -49,42 +119,126 @@ def check_shift_matrix(attempt):
 
     cases = [(3, 4), (1, 8), (-2, 6), (10, 16)]
     mistakes = (
-        Mistake("shifts backwards", lambda k, d: built(angles(k, d)).T, "yours is the transpose, T of −k: the minus sign belongs to the lower left block."),
-        Mistake("layout mixed", lambda k, d: shift_matrix(k, d), "yours is for interleaved pairs; here all sines come first, then all cosines."),
-        Mistake("layout mixed", lambda k, d: shift_matrix(-k, d), "yours is for interleaved pairs (and shifts backwards); here all sines come first."),
-        Mistake("minus sign missing", lambda k, d: built(angles(k, d), low=1.0), "cos(a + b) = cos a cos b − sin a sin b: a rotation needs one minus."),
-        Mistake("sines alone", lambda k, d: built(angles(k, d), low=0.0, high=0.0), "sin(a + b) needs cos a as well: the off-diagonal blocks are missing."),
-        Mistake("degrees", lambda k, d: built(np.radians(angles(k, d))), "k·ω is in radians already."),
-        Mistake("doubled exponent", lambda k, d: built(k * inverse_frequencies(d) ** 2), "ω_i = base^(−2i/d) with i the pair index, not the column."),
-        Mistake("offset left out", lambda k, d: built(angles(1, d)), "the angle is k·ω_i, not ω_i."),
-        Mistake("one frequency for all", lambda k, d: built(np.full(d // 2, float(k))), "every pair turns at its own speed: the angle is k·ω_i."),
+        Mistake(
+            "shifts backwards",
+            lambda k, d: built(angles(k, d)).T,
+            "yours is the transpose, T of −k: the minus sign belongs to the lower left block.",
+        ),
+        Mistake(
+            "layout mixed",
+            lambda k, d: shift_matrix(k, d),
+            "yours is for interleaved pairs; here all sines come first, then all cosines.",
+        ),
+        Mistake(
+            "layout mixed",
+            lambda k, d: shift_matrix(-k, d),
+            "yours is for interleaved pairs (and shifts backwards); here all sines come first.",
+        ),
+        Mistake(
+            "minus sign missing",
+            lambda k, d: built(angles(k, d), low=1.0),
+            "cos(a + b) = cos a cos b − sin a sin b: a rotation needs one minus.",
+        ),
+        Mistake(
+            "sines alone",
+            lambda k, d: built(angles(k, d), low=0.0, high=0.0),
+            "sin(a + b) needs cos a as well: the off-diagonal blocks are missing.",
+        ),
+        Mistake(
+            "degrees", lambda k, d: built(np.radians(angles(k, d))), "k·ω is in radians already."
+        ),
+        Mistake(
+            "doubled exponent",
+            lambda k, d: built(k * inverse_frequencies(d) ** 2),
+            "ω_i = base^(−2i/d) with i the pair index, not the column.",
+        ),
+        Mistake(
+            "offset left out", lambda k, d: built(angles(1, d)), "the angle is k·ω_i, not ω_i."
+        ),
+        Mistake(
+            "one frequency for all",
+            lambda k, d: built(np.full(d // 2, float(k))),
+            "every pair turns at its own speed: the angle is k·ω_i.",
+        ),
     )
-    return check(attempt, lambda k, d: shift_matrix(k, d, layout="concatenated"), cases, mistakes, praise="four diagonal blocks, one rotation a pair.")
+    return check(
+        attempt,
+        lambda k, d: shift_matrix(k, d, layout="concatenated"),
+        cases,
+        mistakes,
+        praise="four diagonal blocks, one rotation a pair.",
+    )
 
 
 def check_offset_share(attempt):
-    """attempt(scores) -> variance between offsets (weighted by how many pairs have that offset) divided by the total variance."""
+    """attempt(scores) -> variance between offsets (weighted by how many pairs have that offset)
+    divided by the total variance.
+    """
     rng = np.random.default_rng(4)
     p = np.arange(6)
-    cases = [(rng.normal(size=(5, 5)),), (rng.normal(size=(6, 6)) + 2 * p + 3,), (np.cos(np.subtract.outer(p, p)) + rng.normal(size=(6, 6)),)]
+    cases = [
+        (rng.normal(size=(5, 5)),),
+        (rng.normal(size=(6, 6)) + 2 * p + 3,),
+        (np.cos(np.subtract.outer(p, p)) + rng.normal(size=(6, 6)),),
+    ]
     mistakes = (
-        Mistake("rows instead of diagonals", lambda s: s.mean(1).var() / s.var(), "a row is one query position; one offset is one diagonal."),
-        Mistake("columns instead of diagonals", lambda s: s.mean(0).var() / s.var(), "a column is one key position; one offset is one diagonal."),
-        Mistake("anti-diagonals", lambda s: _share(s[::-1]), "on an anti-diagonal p + q is constant; the offset is q − p."),
-        Mistake("sign of the offset lost", lambda s: _share(s, lambda o: abs(o)), "3 back and 3 ahead are different offsets."),
-        Mistake("offsets not weighted", lambda s: _diagonals(s).var() / s.var(), "a long diagonal holds more pairs than a short one: weight by their number."),
-        Mistake("standard deviations", lambda s: np.sqrt(_share(s)), "a share of variance is a ratio of variances, not of their roots."),
-        Mistake("within instead of between", lambda s: 1 - _share(s), "that is what is left inside the diagonals; their means are asked for."),
-        Mistake("not divided by the total", lambda s: _share(s) * s.var(), "a share has no unit: divide by the variance of all scores."),
-        Mistake("mean not subtracted", _raw_share, "a variance is measured from the mean of all scores, not from 0."),
+        Mistake(
+            "rows instead of diagonals",
+            lambda s: s.mean(1).var() / s.var(),
+            "a row is one query position; one offset is one diagonal.",
+        ),
+        Mistake(
+            "columns instead of diagonals",
+            lambda s: s.mean(0).var() / s.var(),
+            "a column is one key position; one offset is one diagonal.",
+        ),
+        Mistake(
+            "anti-diagonals",
+            lambda s: _share(s[::-1]),
+            "on an anti-diagonal p + q is constant; the offset is q − p.",
+        ),
+        Mistake(
+            "sign of the offset lost",
+            lambda s: _share(s, lambda o: abs(o)),
+            "3 back and 3 ahead are different offsets.",
+        ),
+        Mistake(
+            "offsets not weighted",
+            lambda s: _diagonals(s).var() / s.var(),
+            "a long diagonal holds more pairs than a short one: weight by their number.",
+        ),
+        Mistake(
+            "standard deviations",
+            lambda s: np.sqrt(_share(s)),
+            "a share of variance is a ratio of variances, not of their roots.",
+        ),
+        Mistake(
+            "within instead of between",
+            lambda s: 1 - _share(s),
+            "that is what is left inside the diagonals; their means are asked for.",
+        ),
+        Mistake(
+            "not divided by the total",
+            lambda s: _share(s) * s.var(),
+            "a share has no unit: divide by the variance of all scores.",
+        ),
+        Mistake(
+            "mean not subtracted",
+            _raw_share,
+            "a variance is measured from the mean of all scores, not from 0.",
+        ),
     )
-    return check(attempt, _share, cases, mistakes, praise="1 for a score that depends on the offset alone.")
+    return check(
+        attempt, _share, cases, mistakes, praise="1 for a score that depends on the offset alone."
+    )
 
 
 def check_narrow_head(attempt):
-    """attempt(k, d_model, head_dim) -> (w_q, w_k), each (head_dim, d_model), so that query p scores key p − k highest.
+    """attempt(k, d_model, head_dim) -> (w_q, w_k), each (head_dim, d_model), so that query p scores
+    key p − k highest.
 
-    Any pair of matrices that does so is right; codes are interleaved, positions 0 … 39, keys anywhere in the sequence.
+    Any pair of matrices that does so is right; codes are interleaved, positions 0 … 39, keys
+    anywhere in the sequence.
     """
     if attempt is None or attempt is Ellipsis:
         return NOT_ATTEMPTED
@@ -92,7 +246,11 @@ def check_narrow_head(attempt):
         verdict = _check_head(attempt, k, d_model, head_dim)
         if not verdict:
             return verdict
-    return Verdict("correct", "every query that has a token k places back scores it highest, in a head narrower than the model.")
+    return Verdict(
+        "correct",
+        "every query that has a token k places back scores it highest, in a head narrower than the"
+        " model.",
+    )
 
 
 def _check_head(attempt, k, d_model, head_dim, length=40):
@@ -114,41 +272,91 @@ def _check_head(attempt, k, d_model, head_dim, length=40):
         return Verdict("wrong", "w_q and w_k must be arrays of numbers.")
     where = f" for k = {k}, d_model = {d_model}, head_dim = {head_dim}"
     if w_q.shape == w_k.shape == (d_model, d_model):
-        return Verdict("mistake", f"the head has {d_model} rows{where}: keep head_dim of them, head_dim/2 whole pairs.", "head_dim ignored")
+        return Verdict(
+            "mistake",
+            f"the head has {d_model} rows{where}: keep head_dim of them, head_dim/2 whole pairs.",
+            "head_dim ignored",
+        )
     if w_q.shape == w_k.shape == (d_model, head_dim):
-        return Verdict("mistake", "here a query is W_q x, so the matrices are (head_dim, d_model): transpose them.", "matrices transposed")
+        return Verdict(
+            "mistake",
+            "here a query is W_q x, so the matrices are (head_dim, d_model): transpose them.",
+            "matrices transposed",
+        )
     if w_q.shape != (head_dim, d_model) or w_k.shape != (head_dim, d_model):
-        return Verdict("wrong", f"expected two arrays of shape {(head_dim, d_model)}{where}, got {w_q.shape} and {w_k.shape}.")
+        return Verdict(
+            "wrong",
+            f"expected two arrays of shape {(head_dim, d_model)}{where}, got {w_q.shape} and"
+            f" {w_k.shape}.",
+        )
     if not (np.isfinite(w_q).all() and np.isfinite(w_k).all()):
         return Verdict("wrong", f"w_q and w_k must be finite{where}.")
     return _read_head(w_q, w_k, k, d_model, length, where)
 
 
 def _read_head(w_q, w_k, k, d_model, length, where):
-    """Say where the head looks, on rows whose targets p − 2k … p + 2k all exist where a mistake is to be named."""
+    """Say where the head looks, on rows whose targets p − 2k … p + 2k all exist where a mistake is
+    to be named.
+    """
     codes, p = sinusoidal_encoding(length, d_model), np.arange(length)
     if np.ptp(_scores(w_q, w_k, codes), axis=1).max() == 0:
-        return Verdict("wrong", f"every query scores all keys alike{where}: are the matrices still zero?")
+        return Verdict(
+            "wrong", f"every query scores all keys alike{where}: are the matrices still zero?"
+        )
     looks = _scores(w_q, w_k, codes).argmax(axis=1)
     if (looks[k:] == p[k:] - k).all():
         return Verdict("correct", "")
     inner = slice(2 * k, length - 2 * k)
     if not (w_q[:, 1::2].any() or w_k[:, 1::2].any()):
-        return Verdict("mistake", "your matrices read the sine columns only; a pair needs its cosine too.", "sines alone")
+        return Verdict(
+            "mistake",
+            "your matrices read the sine columns only; a pair needs its cosine too.",
+            "sines alone",
+        )
     for offset, name, hint in (
-        (k, "looks ahead", "yours finds the key k places ahead: the query must be turned by −k, the transpose of T_k."),
-        (0, "looks at itself", "yours finds the query's own position: turn the query and leave the key as it is."),
-        (-2 * k, "looks 2k back", "the shift was applied to the query and to the key: once is enough."),
+        (
+            k,
+            "looks ahead",
+            (
+                "yours finds the key k places ahead: the query must be turned by −k, the transpose"
+                " of T_k."
+            ),
+        ),
+        (
+            0,
+            "looks at itself",
+            "yours finds the query's own position: turn the query and leave the key as it is.",
+        ),
+        (
+            -2 * k,
+            "looks 2k back",
+            "the shift was applied to the query and to the key: once is enough.",
+        ),
     ):
         if (looks[inner] == p[inner] + offset).all():
             return Verdict("mistake", hint, name)
     if (looks[inner] == looks[inner][0]).all():
-        return Verdict("mistake", f"every query scores key {looks[inner][0]} highest{where}: a position, not an offset.", "position instead of offset")
-    halves = _scores(w_q, w_k, sinusoidal_encoding(length, d_model, layout="concatenated")).argmax(axis=1)
+        return Verdict(
+            "mistake",
+            f"every query scores key {looks[inner][0]} highest{where}: a position, not an offset.",
+            "position instead of offset",
+        )
+    halves = _scores(w_q, w_k, sinusoidal_encoding(length, d_model, layout="concatenated")).argmax(
+        axis=1
+    )
     if (halves[k:] == p[k:] - k).all():
-        return Verdict("mistake", "it works for codes with all sines first; here sine and cosine of a pair stand side by side.", "layout mixed")
+        return Verdict(
+            "mistake",
+            "it works for codes with all sines first; here sine and cosine of a pair stand side by"
+            " side.",
+            "layout mixed",
+        )
     row = int(np.flatnonzero(looks[k:] != p[k:] - k)[0]) + k
-    return Verdict("wrong", f"query {row} should score key {row - k} highest{where}, but scores key {looks[row]} highest.")
+    return Verdict(
+        "wrong",
+        f"query {row} should score key {row - k} highest{where}, but scores key {looks[row]}"
+        " highest.",
+    )
 
 
 def _scores(w_q, w_k, codes):
@@ -165,7 +373,9 @@ def _sines(position, d_model):
 
 def _diagonals(scores):
     """Mean score of every offset, from −(n − 1) to n − 1."""
-    return np.array([np.diagonal(scores, offset).mean() for offset in range(1 - len(scores), len(scores))])
+    return np.array(
+        [np.diagonal(scores, offset).mean() for offset in range(1 - len(scores), len(scores))]
+    )
 
 
 def _groups(scores, key):

@@ -1,4 +1,6 @@
-"""Checks for chapter 10: a rotation, a key for a chosen distance, the permutation between layouts, and a step with a cache."""
+"""Checks for chapter 10: a rotation, a key for a chosen distance, the permutation between layouts,
+and a step with a cache.
+"""
 
 import numpy as np
 
@@ -7,38 +9,118 @@ from sinpe.formula import inverse_frequencies
 
 
 def check_full_turns(attempt):
-    """attempt(length, rotary_dim, base) -> how many pairs complete at least one turn within `length` positions, 2π/ω_i ≤ length."""
+    """attempt(length, rotary_dim, base) -> how many pairs complete at least one turn within
+    `length` positions, 2π/ω_i ≤ length.
+    """
     mistakes = (
-        Mistake("2π forgotten", lambda n, d, b: _count(1 / inverse_frequencies(d, b) <= n), "1/ω_i positions turn a pair by one radian only."),
-        Mistake("columns instead of pairs", lambda n, d, b: 2 * _turns(n, d, b), "each pair is two columns and one hand."),
-        Mistake("half a turn counted", lambda n, d, b: _count(np.pi / inverse_frequencies(d, b) <= n), "π/ω_i is half a turn."),
-        Mistake("the other pairs counted", lambda n, d, b: d // 2 - _turns(n, d, b), "those are the pairs that do not get round."),
-        Mistake("base left at 10000", lambda n, d, b: _turns(n, d, 10_000.0), "pass the base on: a larger one slows all pairs but the first."),
-        Mistake("exponent doubled", lambda n, d, b: _count(2 * np.pi <= n * inverse_frequencies(d, b) ** 2), "ω_i = base^(−2i/rotary_dim), i the pair."),
+        Mistake(
+            "2π forgotten",
+            lambda n, d, b: _count(1 / inverse_frequencies(d, b) <= n),
+            "1/ω_i positions turn a pair by one radian only.",
+        ),
+        Mistake(
+            "columns instead of pairs",
+            lambda n, d, b: 2 * _turns(n, d, b),
+            "each pair is two columns and one hand.",
+        ),
+        Mistake(
+            "half a turn counted",
+            lambda n, d, b: _count(np.pi / inverse_frequencies(d, b) <= n),
+            "π/ω_i is half a turn.",
+        ),
+        Mistake(
+            "the other pairs counted",
+            lambda n, d, b: d // 2 - _turns(n, d, b),
+            "those are the pairs that do not get round.",
+        ),
+        Mistake(
+            "base left at 10000",
+            lambda n, d, b: _turns(n, d, 10_000.0),
+            "pass the base on: a larger one slows all pairs but the first.",
+        ),
+        Mistake(
+            "exponent doubled",
+            lambda n, d, b: _count(2 * np.pi <= n * inverse_frequencies(d, b) ** 2),
+            "ω_i = base^(−2i/rotary_dim), i the pair.",
+        ),
     )
-    return check(attempt, _turns, [(4096, 128, 500_000.0), (64, 32, 10_000.0), (2048, 64, 1e6)], mistakes, praise="the rest never comes round in that length.")
+    return check(
+        attempt,
+        _turns,
+        [(4096, 128, 500_000.0), (64, 32, 10_000.0), (2048, 64, 1e6)],
+        mistakes,
+        praise="the rest never comes round in that length.",
+    )
 
 
 def check_rotation(attempt):
-    """attempt(x, position, rotary_dim) -> x (head_dim,) with its first rotary_dim features turned in neighbouring pairs, the rest as it was."""
+    """attempt(x, position, rotary_dim) -> x (head_dim,) with its first rotary_dim features turned
+    in neighbouring pairs, the rest as it was.
+    """
     rng = np.random.default_rng(10)
-    cases = [(rng.normal(size=16), 3, 8), (rng.normal(size=12), 50, 12), (rng.normal(size=20), 7, 12)]
+    cases = [
+        (rng.normal(size=16), 3, 8),
+        (rng.normal(size=12), 50, 12),
+        (rng.normal(size=20), 7, 12),
+    ]
     mistakes = (
-        Mistake("wrong sign", lambda x, p, r: _turn(x, -p, r), "(a, b) becomes (a cos − b sin, a sin + b cos): yours turns by −p, as T_p does."),
-        Mistake("layouts mixed", lambda x, p, r: _turn(x, p, r, "half"), "yours pairs feature i with i + rotary_dim/2; here neighbours are a pair."),
-        Mistake("rotated twice", lambda x, p, r: _turn(x, 2 * p, r), "the angle is position·ω_i, once."),
-        Mistake("head_dim in the exponent", _turn_by_head_dim, "the exponent divides by rotary_dim, the width that is turned."),
-        Mistake("all features turned", lambda x, p, r: _turn(x, p, len(x)), "only the first rotary_dim features turn; the others stay."),
-        Mistake("the rest dropped", lambda x, p, r: _turn(x, p, r)[:r], "the features after rotary_dim are returned unchanged."),
-        Mistake("a reflection", _reflect, "cos, sin, sin, −cos is a mirror: a rotation is cos, −sin, sin, cos."),
-        Mistake("exponent doubled", lambda x, p, r: _turn(x, p, r, power=2), "ω_i = base^(−2i/rotary_dim) with i the pair, not the column."),
-        Mistake("degrees", lambda x, p, r: _turn(x, np.radians(p), r), "position·ω_i is in radians already."),
+        Mistake(
+            "wrong sign",
+            lambda x, p, r: _turn(x, -p, r),
+            "(a, b) becomes (a cos − b sin, a sin + b cos): yours turns by −p, as T_p does.",
+        ),
+        Mistake(
+            "layouts mixed",
+            lambda x, p, r: _turn(x, p, r, "half"),
+            "yours pairs feature i with i + rotary_dim/2; here neighbours are a pair.",
+        ),
+        Mistake(
+            "rotated twice", lambda x, p, r: _turn(x, 2 * p, r), "the angle is position·ω_i, once."
+        ),
+        Mistake(
+            "head_dim in the exponent",
+            _turn_by_head_dim,
+            "the exponent divides by rotary_dim, the width that is turned.",
+        ),
+        Mistake(
+            "all features turned",
+            lambda x, p, r: _turn(x, p, len(x)),
+            "only the first rotary_dim features turn; the others stay.",
+        ),
+        Mistake(
+            "the rest dropped",
+            lambda x, p, r: _turn(x, p, r)[:r],
+            "the features after rotary_dim are returned unchanged.",
+        ),
+        Mistake(
+            "a reflection",
+            _reflect,
+            "cos, sin, sin, −cos is a mirror: a rotation is cos, −sin, sin, cos.",
+        ),
+        Mistake(
+            "exponent doubled",
+            lambda x, p, r: _turn(x, p, r, power=2),
+            "ω_i = base^(−2i/rotary_dim) with i the pair, not the column.",
+        ),
+        Mistake(
+            "degrees",
+            lambda x, p, r: _turn(x, np.radians(p), r),
+            "position·ω_i is in radians already.",
+        ),
     )
-    return check(_on_copies(attempt), _turn, cases, mistakes, praise="each pair by its own angle, the rest untouched.")
+    return check(
+        _on_copies(attempt),
+        _turn,
+        cases,
+        mistakes,
+        praise="each pair by its own angle, the rest untouched.",
+    )
 
 
 def check_key_for(attempt):
-    """attempt(q, distance) -> a key vector that scores highest with q when it stands `distance` tokens before the query (interleaved layout)."""
+    """attempt(q, distance) -> a key vector that scores highest with q when it stands `distance`
+    tokens before the query (interleaved layout).
+    """
     rng = np.random.default_rng(11)
     answers = []
     for d, distance in ((32, 5), (64, 40), (16, 17)):
@@ -55,53 +137,151 @@ def check_key_for(attempt):
     verdicts = [_read_key(*answer) for answer in answers]
     wrong = next((verdict for verdict in verdicts if not verdict), None)
     if wrong is None:
-        return Verdict("correct", "the score is largest at the distance that was asked for, of all between −100 and 100.")
-    same = all(not verdict and verdict.mistake == wrong.mistake for verdict in verdicts)  # a slip is named only where it explains every case
-    return wrong if wrong.mistake is None or same else Verdict("wrong", "the largest score is not where it should be in every case: try two distances.")
+        return Verdict(
+            "correct",
+            "the score is largest at the distance that was asked for, of all between −100 and 100.",
+        )
+    # a slip is named only where it explains every case
+    same = all(not verdict and verdict.mistake == wrong.mistake for verdict in verdicts)
+    return (
+        wrong
+        if wrong.mistake is None or same
+        else Verdict(
+            "wrong", "the largest score is not where it should be in every case: try two distances."
+        )
+    )
 
 
 def check_half_rows(attempt):
-    """attempt(w, n_heads) -> rows of a query or key matrix (n_heads · head_dim, d_model) reordered from interleaved to half-split pairs."""
+    """attempt(w, n_heads) -> rows of a query or key matrix (n_heads · head_dim, d_model) reordered
+    from interleaved to half-split pairs.
+    """
     rng = np.random.default_rng(12)
-    cases = [(rng.normal(size=(16, 16)), 2), (rng.normal(size=(36, 36)), 3), (rng.normal(size=(24, 24)), 1)]
+    cases = [
+        (rng.normal(size=(16, 16)), 2),
+        (rng.normal(size=(36, 36)), 3),
+        (rng.normal(size=(24, 24)), 1),
+    ]
     mistakes = (
-        Mistake("permutation inverted", lambda w, h: _rows(w, h, _to_half(len(w) // h).argsort()), "even features come first."),
-        Mistake("permuted across heads", lambda w, h: w[_to_half(len(w))], "reorder inside each head, not over all rows at once."),
-        Mistake("columns instead of rows", lambda w, h: _rows(w.T, h, _to_half(len(w) // h)).T, "features of q are rows of W_q."),
-        Mistake("layouts mixed", lambda w, h: w, "the rows are as they were: interleaved weights would meet a half-split rotation."),
+        Mistake(
+            "permutation inverted",
+            lambda w, h: _rows(w, h, _to_half(len(w) // h).argsort()),
+            "even features come first.",
+        ),
+        Mistake(
+            "permuted across heads",
+            lambda w, h: w[_to_half(len(w))],
+            "reorder inside each head, not over all rows at once.",
+        ),
+        Mistake(
+            "columns instead of rows",
+            lambda w, h: _rows(w.T, h, _to_half(len(w) // h)).T,
+            "features of q are rows of W_q.",
+        ),
+        Mistake(
+            "layouts mixed",
+            lambda w, h: w,
+            "the rows are as they were: interleaved weights would meet a half-split rotation.",
+        ),
     )
     return check(
-        _on_copies(attempt), lambda w, h: _rows(w, h, _to_half(len(w) // h)), cases, mistakes, praise="even features first, then odd ones, head by head."
+        _on_copies(attempt),
+        lambda w, h: _rows(w, h, _to_half(len(w) // h)),
+        cases,
+        mistakes,
+        praise="even features first, then odd ones, head by head.",
     )
 
 
 def check_cached_step(attempt):
-    """attempt(q, k, v, keys, values) -> the new token's attention output. keys (t, d) are rotated already, at 0 … t − 1; q, k, v (d,) are not."""
+    """attempt(q, k, v, keys, values) -> the new token's attention output. keys (t, d) are rotated
+    already, at 0 … t − 1; q, k, v (d,) are not.
+    """
     rng = np.random.default_rng(13)
     cases = []
     for t, d in ((1, 8), (5, 8), (9, 16)):
         keys = np.array([_turn(row, p, d) for p, row in enumerate(rng.normal(size=(t, d)))])
         cases.append((*rng.normal(size=(3, d)), keys, rng.normal(size=(t, d))))
     mistakes = (
-        Mistake("rotated twice", lambda q, k, v, ks, vs: _step(q, k, v, _turn_rows(ks), vs), "cached keys were turned when they were stored."),
-        Mistake("position restarts", lambda q, k, v, ks, vs: _step(q, k, v, ks, vs, at=0), "the new token stands at t, not at 0."),
-        Mistake("position off by one", lambda q, k, v, ks, vs: _step(q, k, v, ks, vs, at=len(ks) - 1), "the cached tokens stand at 0 … t − 1."),
-        Mistake("position off by one", lambda q, k, v, ks, vs: _step(q, k, v, ks, vs, at=len(ks) + 1), "the cached tokens stand at 0 … t − 1."),
-        Mistake("values rotated", lambda q, k, v, ks, vs: _step(q, k, _turn(v, len(ks), len(v)), ks, vs), "values are never turned."),
-        Mistake("values rotated", lambda q, k, v, ks, vs: _step(q, k, _turn(v, len(ks), len(v)), ks, _turn_rows(vs)), "values are never turned."),
-        Mistake("query not rotated", lambda q, k, v, ks, vs: _step(_turn(q, -len(ks), len(q)), k, v, ks, vs), "the query turns by its position too."),
-        Mistake("key not rotated", lambda q, k, v, ks, vs: _step(q, _turn(k, -len(ks), len(k)), v, ks, vs), "turn the new key by its position as well."),
-        Mistake("wrong sign", lambda q, k, v, ks, vs: _step(q, k, v, ks, vs, at=-len(ks)), "the cached keys were turned by +p."),
-        Mistake("layouts mixed", lambda q, k, v, ks, vs: _step(q, k, v, ks, vs, layout="half"), "the cached keys are turned in neighbouring pairs."),
-        Mistake("the new token left out", lambda q, k, v, ks, vs: _attend(_turn(q, len(ks), len(q)), ks, vs), "a token sees itself as well."),
-        Mistake("√head_dim forgotten", lambda q, k, v, ks, vs: _step(q * len(q) ** 0.5, k, v, ks, vs), "divide the scores by √head_dim."),
+        Mistake(
+            "rotated twice",
+            lambda q, k, v, ks, vs: _step(q, k, v, _turn_rows(ks), vs),
+            "cached keys were turned when they were stored.",
+        ),
+        Mistake(
+            "position restarts",
+            lambda q, k, v, ks, vs: _step(q, k, v, ks, vs, at=0),
+            "the new token stands at t, not at 0.",
+        ),
+        Mistake(
+            "position off by one",
+            lambda q, k, v, ks, vs: _step(q, k, v, ks, vs, at=len(ks) - 1),
+            "the cached tokens stand at 0 … t − 1.",
+        ),
+        Mistake(
+            "position off by one",
+            lambda q, k, v, ks, vs: _step(q, k, v, ks, vs, at=len(ks) + 1),
+            "the cached tokens stand at 0 … t − 1.",
+        ),
+        Mistake(
+            "values rotated",
+            lambda q, k, v, ks, vs: _step(q, k, _turn(v, len(ks), len(v)), ks, vs),
+            "values are never turned.",
+        ),
+        Mistake(
+            "values rotated",
+            lambda q, k, v, ks, vs: _step(q, k, _turn(v, len(ks), len(v)), ks, _turn_rows(vs)),
+            "values are never turned.",
+        ),
+        Mistake(
+            "query not rotated",
+            lambda q, k, v, ks, vs: _step(_turn(q, -len(ks), len(q)), k, v, ks, vs),
+            "the query turns by its position too.",
+        ),
+        Mistake(
+            "key not rotated",
+            lambda q, k, v, ks, vs: _step(q, _turn(k, -len(ks), len(k)), v, ks, vs),
+            "turn the new key by its position as well.",
+        ),
+        Mistake(
+            "wrong sign",
+            lambda q, k, v, ks, vs: _step(q, k, v, ks, vs, at=-len(ks)),
+            "the cached keys were turned by +p.",
+        ),
+        Mistake(
+            "layouts mixed",
+            lambda q, k, v, ks, vs: _step(q, k, v, ks, vs, layout="half"),
+            "the cached keys are turned in neighbouring pairs.",
+        ),
+        Mistake(
+            "the new token left out",
+            lambda q, k, v, ks, vs: _attend(_turn(q, len(ks), len(q)), ks, vs),
+            "a token sees itself as well.",
+        ),
+        Mistake(
+            "√head_dim forgotten",
+            lambda q, k, v, ks, vs: _step(q * len(q) ** 0.5, k, v, ks, vs),
+            "divide the scores by √head_dim.",
+        ),
     )
-    return check(_on_copies(attempt), _step, cases, mistakes, praise="the same output as a pass over the whole sequence, at the cost of one row.")
+    return check(
+        _on_copies(attempt),
+        _step,
+        cases,
+        mistakes,
+        praise="the same output as a pass over the whole sequence, at the cost of one row.",
+    )
 
 
 def _on_copies(attempt):
-    """The attempt on copies, so that one that works in place does not change what it is compared with."""
-    return (lambda *case: attempt(*(a.copy() if hasattr(a, "copy") else a for a in case))) if callable(attempt) else attempt
+    """The attempt on copies, so that one that works in place does not change what it is compared
+    with.
+    """
+    return (
+        (lambda *case: attempt(*(a.copy() if hasattr(a, "copy") else a for a in case)))
+        if callable(attempt)
+        else attempt
+    )
 
 
 def _count(mask):
@@ -122,7 +302,10 @@ def _turn(x, position, rotary_dim, layout="interleaved", power=1, inv_freq=None)
     out = np.array(x, float)
     first, second = _pairs(rotary_dim, layout)
     a, b = out[first], out[second]
-    out[first], out[second] = a * np.cos(angle) - b * np.sin(angle), a * np.sin(angle) + b * np.cos(angle)
+    out[first], out[second] = (
+        a * np.cos(angle) - b * np.sin(angle),
+        a * np.sin(angle) + b * np.cos(angle),
+    )
     return out
 
 
@@ -156,11 +339,15 @@ def _attend(q, keys, values):
 
 def _step(q, k, v, keys, values, at=None, layout="interleaved"):
     at, d = len(keys) if at is None else at, len(q)
-    return _attend(_turn(q, at, d, layout), np.vstack([keys, _turn(k, at, d, layout)]), np.vstack([values, v]))
+    return _attend(
+        _turn(q, at, d, layout), np.vstack([keys, _turn(k, at, d, layout)]), np.vstack([values, v])
+    )
 
 
 def _read_key(q, distance, answer):
-    """Where the key scores highest with the query: distance = query's position − key's position, from −100 to 100."""
+    """Where the key scores highest with the query: distance = query's position − key's position,
+    from −100 to 100.
+    """
     key = _array(answer)
     if key is None:
         return Verdict("wrong", "return the key as an array of numbers.")
@@ -178,11 +365,18 @@ def _read_key(q, distance, answer):
     found = peak("interleaved")
     if found == distance:
         return Verdict("correct", "")
-    known = {-distance: ("wrong sign", "yours peaks as far ahead of the query as it should lie behind it."),
-             0: ("not turned", "yours scores highest beside the query: turn it by the distance."),
-             2 * distance: ("rotated twice", "yours peaks at twice the distance: one turn is enough.")}  # fmt: skip
+    known = {
+        -distance: (
+            "wrong sign",
+            "yours peaks as far ahead of the query as it should lie behind it.",
+        ),
+        0: ("not turned", "yours scores highest beside the query: turn it by the distance."),
+        2 * distance: ("rotated twice", "yours peaks at twice the distance: one turn is enough."),
+    }
     if found in known:
         return Verdict("mistake", known[found][1], known[found][0])
     if peak("half") == distance:
-        return Verdict("mistake", "it works for half-split pairs; here neighbours are a pair.", "layouts mixed")
+        return Verdict(
+            "mistake", "it works for half-split pairs; here neighbours are a pair.", "layouts mixed"
+        )
     return Verdict("wrong", f"for distance {distance} the largest score is at distance {found}.")

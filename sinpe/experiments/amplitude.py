@@ -6,18 +6,22 @@ from sinpe.positions.base import PositionMethod, check_positive
 
 
 class Amplitude(PositionMethod):
-    """Adds factor · (what the method adds to the embeddings); the other two openings are the method's own.
+    """Adds factor · (what the method adds to the embeddings); the other two openings are the
+    method's own.
 
     method: a PositionMethod whose `embed` adds a term that does not depend on x. factor: positive.
-    With factor d_model^(−1/2) and embeddings that are not multiplied by √d_model, token and position stand in the same ratio as with the
-    paper's factor, but the gradient of the embeddings is not multiplied and the sum is smaller by √d_model.
-    Raises ValueError for a method that adds nothing to the embeddings, or a factor that is not positive and finite.
+    With factor d_model^(−1/2) and embeddings that are not multiplied by √d_model, token and
+    position stand in the same ratio as with the paper's factor, but the gradient of the embeddings
+    is not multiplied and the sum is smaller by √d_model. Raises ValueError for a method that adds
+    nothing to the embeddings, or a factor that is not positive and finite.
     """
 
     def __init__(self, method, factor):
         super().__init__()
         if not isinstance(method, PositionMethod) or type(method).embed is PositionMethod.embed:
-            raise ValueError(f"amplitude needs a method that adds to the embeddings, got {type(method).__name__}")
+            raise ValueError(
+                f"amplitude needs a method that adds to the embeddings, got {type(method).__name__}"
+            )
         self.method, self.factor = method, check_positive("amplitude", factor)
         self.d_model, self.n_heads, self.head_dim = method.d_model, method.n_heads, method.head_dim
 

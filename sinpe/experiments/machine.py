@@ -14,7 +14,9 @@ import sinpe
 
 
 def describe(device="cpu"):
-    """Versions, processor and threads of this process, all plain values. device: where the run trains."""
+    """Versions, processor and threads of this process, all plain values. device: where the run
+    trains.
+    """
     device = torch.device(device)
     return {
         "sinpe": sinpe.__version__,
@@ -34,16 +36,25 @@ def processor():
     try:
         if sys.platform == "linux":
             lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-            return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+            return next(
+                line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")
+            )
         if sys.platform == "darwin":
-            return subprocess.run(["sysctl", "-n", "machdep.cpu.brand_string"], capture_output=True, check=True, text=True).stdout.strip()
+            return subprocess.run(
+                ["sysctl", "-n", "machdep.cpu.brand_string"],
+                capture_output=True,
+                check=True,
+                text=True,
+            ).stdout.strip()
     except (OSError, StopIteration, subprocess.CalledProcessError):
         pass
     return platform.processor() or platform.machine()
 
 
 def reset_peak_memory():
-    """Start the count of `peak_memory` anew, so that a process that runs several models counts each by itself (Linux; nothing elsewhere)."""
+    """Start the count of `peak_memory` anew, so that a process that runs several models counts each
+    by itself (Linux; nothing elsewhere).
+    """
     try:
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
     except OSError:
@@ -54,7 +65,9 @@ def peak_memory():
     """The most memory that this process held, in MB, or None where the system does not tell."""
     try:
         lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
-        return round(next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) / 1000)
+        return round(
+            next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) / 1000
+        )
     except (OSError, StopIteration):
         pass
     try:
@@ -66,14 +79,23 @@ def peak_memory():
 
 
 def peak_of_tensors(work):
-    """The most memory that tensors take at a time while work() runs, in MB, beyond those that were there before. On the CPU.
+    """The most memory that tensors take at a time while work() runs, in MB, beyond those that were
+    there before. On the CPU.
 
-    It counts what torch asks for and gives back, so it is the same every time; what a process holds depends on what ran in it before.
-    Tensors that were there before count as kept, even those that work() lets go.
+    It counts what torch asks for and gives back, so it is the same every time; what a process holds
+    depends on what ran in it before. Tensors that were there before count as kept, even those that
+    work() lets go.
     """
-    with _silent(), torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True) as profile:
+    with (
+        _silent(),
+        torch.profiler.profile(
+            activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True
+        ) as profile,
+    ):
         work()
-    changes = [event for event in profile.profiler.kineto_results.events() if event.name() == "[memory]"]
+    changes = [
+        event for event in profile.profiler.kineto_results.events() if event.name() == "[memory]"
+    ]
     held = peak = 0
     for event in sorted(changes, key=lambda event: event.start_ns()):
         held += event.nbytes()
@@ -83,7 +105,9 @@ def peak_of_tensors(work):
 
 @contextlib.contextmanager
 def _silent():
-    """Without what native code writes to the standard error: the profiler of some builds says there that it starts."""
+    """Without what native code writes to the standard error: the profiler of some builds says there
+    that it starts.
+    """
     saved, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nowhere, 2)

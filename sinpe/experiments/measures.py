@@ -1,7 +1,9 @@
-"""What is measured once a model is trained: a RunConfig names one of these functions, and what it returns are the metrics of the record.
+"""What is measured once a model is trained: a RunConfig names one of these functions, and what it
+returns are the metrics of the record.
 
-Losses and accuracies are rounded to five decimals, so that a record stays small. A reading that a method does not have is left out: a learned
-table has no rows beyond its last one, so it has no loss there.
+Losses and accuracies are rounded to five decimals, so that a record stays small. A reading that a
+method does not have is left out: a learned table has no rows beyond its last one, so it has no loss
+there.
 """
 
 import inspect
@@ -30,27 +32,42 @@ ASKED = ("factor", "original_max_len")  # what a reading knows of an extension's
 
 def held_out(run):
     """Loss and accuracy on all validation and all test data."""
-    return {f"{split}_{name}": value for split, score in (("validation", run.validation()), ("test", run.test())) for name, value in score.items()}
+    return {
+        f"{split}_{name}": value
+        for split, score in (("validation", run.validation()), ("test", run.test()))
+        for name, value in score.items()
+    }
 
 
 def lengths(run, extension=None, tune=0):
-    """Losses in nats a character on one slice of the test text, the same one at every length, read at 1, 2, 4, 8 and 16 times the training length.
+    """Losses in nats a character on one slice of the test text, the same one at every length, read
+    at 1, 2, 4, 8 and 16 times the training length.
 
-    blocks_n: in blocks of n characters side by side. windows_n: in windows of n that start every n/2; a window is judged in its second half,
-    the first window everywhere, so that each character is judged once, and with n/2 characters before it. position_n: the loss of blocks_n by
-    place in the block: 0, 1, 2–3, 4–7, …, the last n/2.
-    extension: of a rotary model, put in after training, with factor n / training length. tune: steps of further training at four times the
-    training length with that extension, or None, whose factor then stays 4; as many tokens a step as before, at a fifth of the learning rate.
-    The losses on all validation and test data are those before any of this.
-    Raises ValueError for an odd length, and for a text that is shorter than 256 training lengths.
+    blocks_n: in blocks of n characters side by side. windows_n: in windows of n that start every
+    n/2; a window is judged in its second half, the first window everywhere, so that each character
+    is judged once, and with n/2 characters before it. position_n: the loss of blocks_n by place in
+    the block: 0, 1, 2–3, 4–7, …, the last n/2.
+    extension: of a rotary model, put in after training, with factor n / training length. tune:
+    steps of further training at four times the training length with that extension, or None, whose
+    factor then stays 4; as many tokens a step as before, at a fifth of the learning rate. The
+    losses on all validation and test data are those before any of this. Raises ValueError for an
+    odd length, and for a text that is shorter than 256 training lengths.
     """
     _check_lengths(run.config, extension, tune)
     check_text(run.config, "lengths")
     found, config, trained = _held_out_losses(run), run.config, run.config.length
     ids = run.task.corpus.split("test")[: BLOCKS * LENGTHS[-1] * trained + 1]
     if tune:
-        longer = {"length": TUNED * trained, "batch_size": config.batch_size // TUNED, "steps": tune, "warmup": tune // 10, "evaluations": 1}
-        run = _extended(run, extension, TUNED, learning_rate=config.learning_rate / 5, **longer).fit()
+        longer = {
+            "length": TUNED * trained,
+            "batch_size": config.batch_size // TUNED,
+            "steps": tune,
+            "warmup": tune // 10,
+            "evaluations": 1,
+        }
+        run = _extended(
+            run, extension, TUNED, learning_rate=config.learning_rate / 5, **longer
+        ).fit()
     for length in (factor * trained for factor in LENGTHS):
         if _undefined(run.config, length):
             continue
@@ -59,46 +76,73 @@ def lengths(run, extension=None, tune=0):
         blocks = losses[::2]
         judged = torch.cat([losses[0], losses[1:, length // 2 :].flatten()])
         by_place = [part.mean().item() for part in blocks.mean(0).tensor_split(places(length)[1:])]
-        found |= _rounded({f"blocks_{length}": blocks.mean().item(), f"windows_{length}": judged.mean().item(), f"position_{length}": by_place})
+        found |= _rounded(
+            {
+                f"blocks_{length}": blocks.mean().item(),
+                f"windows_{length}": judged.mean().item(),
+                f"position_{length}": by_place,
+            }
+        )
     return found
 
 
 def multiples(run):
-    """Accuracy on sequences of a synthetic task at 1, 2, 3 and 4 times the training length: accuracy_1 … accuracy_4, besides the held-out losses."""
+    """Accuracy on sequences of a synthetic task at 1, 2, 3 and 4 times the training length:
+    accuracy_1 … accuracy_4, besides the held-out losses.
+    """
     check_text(run.config, "multiples")
     found = _held_out_losses(run)
     for factor in MULTIPLES:
         length = factor * run.config.length
         if not _undefined(run.config, length):
-            found[f"accuracy_{factor}"] = round(run.evaluate(run.held_out("test", SEQUENCES, length))["accuracy"], 5)
+            found[f"accuracy_{factor}"] = round(
+                run.evaluate(run.held_out("test", SEQUENCES, length))["accuracy"], 5
+            )
     return found
 
 
 def cost(run, repeats=REPEATS):
-    """What each position method costs in a model of this shape, for batches of this size and length: every method in this process, in turn.
+    """What each position method costs in a model of this shape, for batches of this size and
+    length: every method in this process, in turn.
 
-    parameters: of the model. training_seconds, inference_seconds: median over `repeats` rounds of one step (forward, backward, update) and one
-    forward pass. training_mb, inference_mb: the most that tensors take at a time, in MB, beyond those of the model and its optimizer.
-    Raises ValueError for a run on another device than the CPU, where neither the clock nor the count would hold.
+    parameters: of the model. training_seconds, inference_seconds: median over `repeats` rounds of
+    one step (forward, backward, update) and one forward pass. training_mb, inference_mb: the most
+    that tensors take at a time, in MB, beyond those of the model and its optimizer. Raises
+    ValueError for a run on another device than the CPU, where neither the clock nor the count would
+    hold.
     """
     _check_cost(run.config, repeats)
     if torch.device(run.device).type != "cpu":
         raise ValueError(f"device must be 'cpu' for measure 'cost', got {str(run.device)!r}")
     runs = {method: type(run)(unmeasured(run.config, position=method)) for method in METHODS}
     data = run.held_out("test", run.config.batch_size)[0]
-    work = {name: {method: make(other, data) for method, other in runs.items()} for name, make in (("training", _step), ("inference", _forward))}
-    found = {**_held_out_losses(run), "parameters": {method: sum(p.numel() for p in other.model.parameters()) for method, other in runs.items()}}
+    work = {
+        name: {method: make(other, data) for method, other in runs.items()}
+        for name, make in (("training", _step), ("inference", _forward))
+    }
+    found = {
+        **_held_out_losses(run),
+        "parameters": {
+            method: sum(p.numel() for p in other.model.parameters())
+            for method, other in runs.items()
+        },
+    }
     for name, works in work.items():
-        for do in works.values():  # the first time is another: memory is fetched, the optimizer makes its state
+        # the first time is another: memory is fetched, the optimizer makes its state
+        for do in works.values():
             do()
-        found[f"{name}_mb"] = {method: round(machine.peak_of_tensors(do), 4) for method, do in works.items()}
+        found[f"{name}_mb"] = {
+            method: round(machine.peak_of_tensors(do), 4) for method, do in works.items()
+        }
         taken = {method: [] for method in works}
         for turn in range(repeats):
             for method in (*METHODS[turn % len(METHODS) :], *METHODS[: turn % len(METHODS)]):
                 start = time.perf_counter()
                 works[method]()
                 taken[method].append(time.perf_counter() - start)
-        found[f"{name}_seconds"] = {method: float(f"{statistics.median(times):.4g}") for method, times in taken.items()}
+        found[f"{name}_seconds"] = {
+            method: float(f"{statistics.median(times):.4g}") for method, times in taken.items()
+        }
     return found
 
 
@@ -106,40 +150,74 @@ MEASURES = {"held_out": held_out, "lengths": lengths, "multiples": multiples, "c
 
 
 def check(config):
-    """ValueError unless the measure of a RunConfig exists, takes its options and suits its task and its method: said before a model is trained."""
+    """ValueError unless the measure of a RunConfig exists, takes its options and suits its task and
+    its method: said before a model is trained.
+    """
     if not isinstance(config.measure, str) or config.measure not in MEASURES:
-        raise ValueError(f"measure must be one of {', '.join(map(repr, MEASURES))}, got {config.measure!r}")
+        raise ValueError(
+            f"measure must be one of {', '.join(map(repr, MEASURES))}, got {config.measure!r}"
+        )
     try:
-        options = inspect.signature(MEASURES[config.measure]).bind(None, **dict(config.measure_options)).arguments
+        options = (
+            inspect.signature(MEASURES[config.measure])
+            .bind(None, **dict(config.measure_options))
+            .arguments
+        )
     except (TypeError, ValueError) as error:
-        raise ValueError(f"measure_options {config.measure_options!r} do not suit {config.measure!r}: {error}") from None
+        raise ValueError(
+            f"measure_options {config.measure_options!r} do not suit {config.measure!r}: {error}"
+        ) from None
     if config.measure in CHECKS:
-        CHECKS[config.measure](config, **{name: value for name, value in options.items() if name != "run"})
+        CHECKS[config.measure](
+            config, **{name: value for name, value in options.items() if name != "run"}
+        )
 
 
 def _check_lengths(config, extension=None, tune=0):
     if not hasattr(build_task(config.task), "corpus"):
         raise ValueError(f"measure 'lengths' reads text, which task {config.task!r} has none of")
     if config.length % 2:
-        raise ValueError(f"length must be even for measure 'lengths', whose windows move by half of it, got {config.length}")
+        raise ValueError(
+            "length must be even for measure 'lengths', whose windows move by half of it, got"
+            f" {config.length}"
+        )
     if isinstance(tune, bool) or not isinstance(tune, int) or tune < 0:
         raise ValueError(f"tune must be a non-negative integer, got {tune!r}")
     if extension is not None:
-        known = [name for name, make in EXTENSIONS.items() if all(field.name in ASKED or field.default is not MISSING for field in fields(make))]
+        known = [
+            name
+            for name, make in EXTENSIONS.items()
+            if all(field.name in ASKED or field.default is not MISSING for field in fields(make))
+        ]
         if extension not in known or config.position != "rope":
-            raise ValueError(f"extension must be one of {', '.join(map(repr, known))} and the position 'rope', got {extension!r} and {config.position!r}")
+            raise ValueError(
+                f"extension must be one of {', '.join(map(repr, known))} and the position 'rope',"
+                f" got {extension!r} and {config.position!r}"
+            )
         if config.position_options:
-            raise ValueError(f"position_options must be empty where an extension is put in, got {config.position_options!r} and {extension!r}")
+            raise ValueError(
+                "position_options must be empty where an extension is put in, got"
+                f" {config.position_options!r} and {extension!r}"
+            )
     if tune and config.batch_size % TUNED:
-        raise ValueError(f"batch_size must be a multiple of {TUNED} where tune keeps the tokens a step at {TUNED} times the length, got {config.batch_size}")
+        raise ValueError(
+            f"batch_size must be a multiple of {TUNED} where tune keeps the tokens a step at"
+            f" {TUNED} times the length, got {config.batch_size}"
+        )
     if tune and _undefined(config, TUNED * config.length):
-        raise ValueError(f"tune reads {TUNED * config.length} positions, and the learned table of {config.position!r} has fewer rows: give it a larger max_len")
+        raise ValueError(
+            f"tune reads {TUNED * config.length} positions, and the learned table of"
+            f" {config.position!r} has fewer rows: give it a larger max_len"
+        )
 
 
 def _check_cost(config, repeats=REPEATS):
     check_size("repeats", repeats)
     if config.position_options:
-        raise ValueError(f"position_options must be empty for measure 'cost', which builds every method, got {config.position_options!r}")
+        raise ValueError(
+            "position_options must be empty for measure 'cost', which builds every method, got"
+            f" {config.position_options!r}"
+        )
     for method in METHODS:
         build_position(unmeasured(config, position=method))
 
@@ -149,26 +227,44 @@ READS = {"lengths": BLOCKS * LENGTHS[-1], "multiples": MULTIPLES[-1]}  # lengths
 
 
 def check_text(config, measure):
-    """ValueError unless the test text is as long as what the measure reads of it: shorter, it would be another text at each length."""
+    """ValueError unless the test text is as long as what the measure reads of it: shorter, it would
+    be another text at each length.
+    """
     corpus, lengths = getattr(build_task(config.task), "corpus", None), READS.get(measure, 0)
     if corpus is not None and lengths * config.length >= len(corpus.split("test")):
         there = len(corpus.split("test"))
         most = (there - 1) // lengths
-        raise ValueError(f"length must be at most {most} for measure {measure!r}, which reads {lengths} lengths of {there} test tokens, got {config.length}")
+        raise ValueError(
+            f"length must be at most {most} for measure {measure!r}, which reads {lengths} lengths"
+            f" of {there} test tokens, got {config.length}"
+        )
 
 
 @torch.no_grad()
 def token_losses(model, ids, length, step):
-    """Loss in nats of each next token, in windows of `length` that start every `step` tokens. ids: int64 (tokens,). Returns float32 (windows, length)."""
+    """Loss in nats of each next token, in windows of `length` that start every `step` tokens. ids:
+    int64 (tokens,). Returns float32 (windows, length).
+    """
     if not isinstance(ids, torch.Tensor) or ids.ndim != 1 or ids.dtype != torch.int64:
-        got = f"{ids.dtype} {tuple(ids.shape)}" if isinstance(ids, torch.Tensor) else type(ids).__name__
+        got = (
+            f"{ids.dtype} {tuple(ids.shape)}"
+            if isinstance(ids, torch.Tensor)
+            else type(ids).__name__
+        )
         raise ValueError(f"ids must be an int64 tensor of shape (tokens,), got {got}")
     if check_size("length", length) >= len(ids):
         raise ValueError(f"length must be below the {len(ids)} tokens that are read, got {length}")
     starts = torch.arange(0, len(ids) - length, check_size("step", step), device=ids.device)
     windows = ids[starts[:, None] + torch.arange(length + 1, device=ids.device)]
     parts = windows.split(max(1, TOGETHER // length))
-    return torch.cat([F.cross_entropy(model(part[:, :-1]).float().transpose(1, 2), part[:, 1:], reduction="none") for part in parts])
+    return torch.cat(
+        [
+            F.cross_entropy(
+                model(part[:, :-1]).float().transpose(1, 2), part[:, 1:], reduction="none"
+            )
+            for part in parts
+        ]
+    )
 
 
 def places(length):
@@ -182,7 +278,11 @@ def _extended(run, extension, factor, **changes):
         return run
     if extension is not None:
         asked = dict(zip(ASKED, (float(factor), run.config.length), strict=True))
-        options = tuple((field.name, asked[field.name]) for field in fields(EXTENSIONS[extension]) if field.name in asked)
+        options = tuple(
+            (field.name, asked[field.name])
+            for field in fields(EXTENSIONS[extension])
+            if field.name in asked
+        )
         changes |= {"position": extension, "position_options": options}
     other = type(run)(unmeasured(run.config, **changes), run.device)
     other.model.load_state_dict(run.model.state_dict())
@@ -206,7 +306,8 @@ def _step(run, data):
 
     def step():
         run.step(optimizer, data)
-        optimizer.zero_grad()  # what a step takes it gives back, or the next one would be counted without it
+        # what a step takes it gives back, or the next one would be counted without it
+        optimizer.zero_grad()
 
     return step
 
@@ -225,11 +326,18 @@ def _held_out_losses(run):
 
 def _rounded(values):
     """Numbers to five decimals, in dicts of numbers and of lists."""
-    return {name: [round(v, 5) for v in value] if isinstance(value, list) else round(value, 5) for name, value in values.items()}
+    return {
+        name: [round(v, 5) for v in value] if isinstance(value, list) else round(value, 5)
+        for name, value in values.items()
+    }
 
 
 def numbers(values):
     """Every number in metrics, whatever lists and dicts they lie in."""
     if isinstance(values, dict | list):
-        return [number for value in (values.values() if isinstance(values, dict) else values) for number in numbers(value)]
+        return [
+            number
+            for value in (values.values() if isinstance(values, dict) else values)
+            for number in numbers(value)
+        ]
     return [values]

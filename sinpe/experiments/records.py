@@ -1,4 +1,6 @@
-"""Records: one file a run, written whole or not at all, and refused by name when anything about it is off."""
+"""Records: one file a run, written whole or not at all, and refused by name when anything about it
+is off.
+"""
 
 import contextlib
 import hashlib
@@ -14,7 +16,14 @@ from sinpe.training import RunConfig
 from sinpe.transformer import TransformerConfig
 
 RESULTS = Path(sinpe.__file__).parent / "results"
-KEYS = {"study": str, "config": dict, "seed": int, "curve": list, "metrics": dict, "environment": dict}
+KEYS = {
+    "study": str,
+    "config": dict,
+    "seed": int,
+    "curve": list,
+    "metrics": dict,
+    "environment": dict,
+}
 
 
 class RecordError(ValueError):
@@ -22,23 +31,33 @@ class RecordError(ValueError):
 
 
 def load_records(study, folder=None):
-    """All records of a study -> list of dicts with the keys study, config (dict), seed, curve, metrics (dict), environment (dict).
+    """All records of a study -> list of dicts with the keys study, config (dict), seed, curve,
+    metrics (dict), environment (dict).
 
-    study: a name or a Study. folder: where they lie; None is the folder inside the package. In the order of the study's cells, then seeds.
-    Raises RecordError naming the file that is truncated, edited, foreign, or made on another text than the rest.
+    study: a name or a Study. folder: where they lie; None is the folder inside the package. In the
+    order of the study's cells, then seeds. Raises RecordError naming the file that is truncated,
+    edited, foreign, or made on another text than the rest.
     """
     study = get_study(study)
     folder = folder_of(study, folder)
     order = {identity(cell.config): place for place, cell in reversed(list(enumerate(study.cells)))}
     _no_file(folder)
-    paths = sorted(path for path in folder.glob("*") if not path.name.startswith(".")) if folder.is_dir() else []
-    records = sorted((_read(path, study, order) for path in paths), key=lambda record: (order[identity(record["config"])], record["seed"]))
+    paths = (
+        sorted(path for path in folder.glob("*") if not path.name.startswith("."))
+        if folder.is_dir()
+        else []
+    )
+    records = sorted(
+        (_read(path, study, order) for path in paths),
+        key=lambda record: (order[identity(record["config"])], record["seed"]),
+    )
     _one_text(folder, records)
     return records
 
 
 def write(folder, record):
-    """Write one record: under another name first, then moved, so that no reader ever sees half of it. Returns the path.
+    """Write one record: under another name first, then moved, so that no reader ever sees half of
+    it. Returns the path.
 
     Defaults of the configuration are not written; `load_records` puts them back.
     """
@@ -56,7 +75,8 @@ def write(folder, record):
 
 @contextlib.contextmanager
 def locked(folder):
-    """Keep every other runner off a folder, and sweep away what a killed one left half-written. The system lifts the lock of a dead process.
+    """Keep every other runner off a folder, and sweep away what a killed one left half-written. The
+    system lifts the lock of a dead process.
 
     Raises RecordError naming the process at work if there is one.
     """
@@ -68,7 +88,10 @@ def locked(folder):
             _lock(stream)
         except OSError:
             stream.seek(0)
-            raise RecordError(f"another runner is at work on {folder} ({stream.read().strip() or 'just begun'}): wait for it, or stop it") from None
+            raise RecordError(
+                f"another runner is at work on {folder} ({stream.read().strip() or 'just begun'}):"
+                " wait for it, or stop it"
+            ) from None
         stream.truncate(0)
         stream.write(f"process {os.getpid()}")
         stream.flush()
@@ -93,10 +116,12 @@ def _no_file(folder):
 
 
 def identity(config):
-    """What tells a configuration from others, as text: every value that is not a default, without the seed.
+    """What tells a configuration from others, as text: every value that is not a default, without
+    the seed.
 
-    Left out is the size of the vocabulary, which the task decides: the text differs between Python releases, and records must load on all.
-    A field that is added later, with a default that changes nothing, leaves old names valid.
+    Left out is the size of the vocabulary, which the task decides: the text differs between Python
+    releases, and records must load on all. A field that is added later, with a default that changes
+    nothing, leaves old names valid.
     """
     values = _sparse(asdict(config) if is_dataclass(config) else config)
     model = {key: value for key, value in values["model"].items() if key != "vocab_size"}
@@ -120,29 +145,52 @@ def _read(path, study, known):
         found = record.pop("sha256") if isinstance(record, dict) else None
     except (OSError, ValueError, KeyError, RecursionError) as error:
         raise RecordError(f"{path} is not a whole record (truncated?): {error}") from None
-    if not isinstance(record, dict) or set(record) != set(KEYS) or not all(isinstance(record[key], kind) for key, kind in KEYS.items()):
-        raise RecordError(f"{path} is not a record: it must have {', '.join(KEYS)} and nothing else")
+    if (
+        not isinstance(record, dict)
+        or set(record) != set(KEYS)
+        or not all(isinstance(record[key], kind) for key, kind in KEYS.items())
+    ):
+        raise RecordError(
+            f"{path} is not a record: it must have {', '.join(KEYS)} and nothing else"
+        )
     if found != checksum(record):
         raise RecordError(f"{path} was edited: its content does not match its checksum")
     if record["study"] != study.name:
         raise RecordError(f"{path} belongs to the study {record['study']!r}, not to {study.name!r}")
-    if not isinstance(record["config"].get("model"), dict) or identity(record["config"]) not in known:
+    if (
+        not isinstance(record["config"].get("model"), dict)
+        or identity(record["config"]) not in known
+    ):
         raise RecordError(f"{path} has a configuration that is not in the study {study.name!r}")
     if path.name != name_of(record["config"], record["seed"]):
-        raise RecordError(f"{path} should be named {name_of(record['config'], record['seed'])}: it was copied or renamed")
-    record["config"] = {**_defaults(RunConfig), **record["config"], "model": {**_defaults(TransformerConfig), **record["config"]["model"]}}
+        raise RecordError(
+            f"{path} should be named {name_of(record['config'], record['seed'])}: it was copied or"
+            " renamed"
+        )
+    record["config"] = {
+        **_defaults(RunConfig),
+        **record["config"],
+        "model": {**_defaults(TransformerConfig), **record["config"]["model"]},
+    }
     return record
 
 
 def _one_text(folder, records):
     """RecordError unless all records that were trained on the real text had the same one."""
-    texts = Counter(record["environment"]["corpus_sha256"] for record in records if "corpus_sha256" in record["environment"])
+    texts = Counter(
+        record["environment"]["corpus_sha256"]
+        for record in records
+        if "corpus_sha256" in record["environment"]
+    )
     if len(texts) > 1:
         rare = min(texts, key=texts.get)
-        odd = next(record for record in records if record["environment"].get("corpus_sha256") == rare)
+        odd = next(
+            record for record in records if record["environment"].get("corpus_sha256") == rare
+        )
         raise RecordError(
-            f"{folder / name_of(odd['config'], odd['seed'])} was made on another text (Python {odd['environment']['python']}) than other records "
-            "beside it: their losses cannot be compared"
+            f"{folder / name_of(odd['config'], odd['seed'])} was made on another text (Python"
+            f" {odd['environment']['python']}) than other records beside it: their losses cannot be"
+            " compared"
         )
 
 
@@ -155,11 +203,19 @@ def _sparse(config):
 
 def _without_defaults(values, cls):
     defaults = _defaults(cls)
-    return {name: value for name, value in values.items() if name not in defaults or defaults[name] != value}
+    return {
+        name: value
+        for name, value in values.items()
+        if name not in defaults or defaults[name] != value
+    }
 
 
 def _defaults(cls):
-    return {field.name: json.loads(json.dumps(field.default)) for field in fields(cls) if isinstance(field.default, int | float | str | tuple | None)}
+    return {
+        field.name: json.loads(json.dumps(field.default))
+        for field in fields(cls)
+        if isinstance(field.default, int | float | str | tuple | None)
+    }
 
 
 def _dump(value):

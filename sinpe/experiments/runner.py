@@ -1,6 +1,8 @@
-"""Running a study: processes on this machine or workers of a Dask cluster, one record at a time, resumed where it stopped.
+"""Running a study: processes on this machine or workers of a Dask cluster, one record at a time,
+resumed where it stopped.
 
-Each local process has a pool of its own. In a common pool, one process that is killed takes the others and their half-finished runs with it.
+Each local process has a pool of its own. In a common pool, one process that is killed takes the
+others and their half-finished runs with it.
 """
 
 import contextlib
@@ -34,11 +36,14 @@ class Failed(RuntimeError):
 def run_study(study, folder=None, *, seeds=None, only=(), workers=None, scheduler=None):
     """Run what is missing of a study and write its records. Returns how many runs were made.
 
-    study, folder: as in `load_records`. seeds: how many a cell instead of the planned number. only: parts of the names of cells, or one.
-    workers: processes on this machine, one thread each; None for one a core, or for one in all where runs are timed.
-    scheduler: address of a Dask scheduler, whose workers run instead, one run at a time each: start one a core, or one a machine where runs are timed.
-    Interrupted or killed, it is run again in the same way and goes on. Shows a progress bar on a terminal.
-    Raises RecordError for a damaged folder or one in use, Failed at the end naming the runs that could not be made.
+    study, folder: as in `load_records`. seeds: how many a cell instead of the planned number. only:
+        parts of the names of cells, or one.
+    workers: processes on this machine, one thread each; None for one a core, or for one in all
+        where runs are timed.
+    scheduler: address of a Dask scheduler, whose workers run instead, one run at a time each: start
+    one a core, or one a machine where runs are timed. Interrupted or killed, it is run again in the
+    same way and goes on. Shows a progress bar on a terminal. Raises RecordError for a damaged
+    folder or one in use, Failed at the end naming the runs that could not be made.
     """
     study = get_study(study)
     folder = records.folder_of(study, folder)
@@ -52,22 +57,36 @@ def run_study(study, folder=None, *, seeds=None, only=(), workers=None, schedule
         missing = [config for config in wanted if records.name_of(config, config.seed) not in done]
         text = _same_text(there, missing)
         failures = []
-        with contextlib.closing(execute(missing, workers, scheduler)) as results, _bar(wanted, missing) as bar:
+        with (
+            contextlib.closing(execute(missing, workers, scheduler)) as results,
+            _bar(wanted, missing) as bar,
+        ):
             for config, record, problem in results:
-                if record is not None and record["environment"].get("corpus_sha256") not in (None, text):
-                    problem = f"a worker has another English text (Python {record['environment']['python']}); use the same Python everywhere"
+                if record is not None and record["environment"].get("corpus_sha256") not in (
+                    None,
+                    text,
+                ):
+                    problem = (
+                        "a worker has another English text (Python"
+                        f" {record['environment']['python']}); use the same Python everywhere"
+                    )
                 if problem is None:
                     records.write(folder, {"study": study.name, **record})
                 else:
                     failures.append(f"seed {config.seed} of {records.identity(config)}: {problem}")
                 bar.update(core_seconds(config))
     if failures:
-        raise Failed(f"{len(failures)} of {len(missing)} runs failed; the others are recorded.\n" + "\n".join(failures))
+        raise Failed(
+            f"{len(failures)} of {len(missing)} runs failed; the others are recorded.\n"
+            + "\n".join(failures)
+        )
     return len(missing)
 
 
 def execute(configs, workers=None, scheduler=None):
-    """Yield (config, record or None, None or what went wrong) for each configuration, as they finish."""
+    """Yield (config, record or None, None or what went wrong) for each configuration, as they
+    finish.
+    """
     if not configs:
         return
     if workers is not None:
@@ -85,7 +104,8 @@ def execute(configs, workers=None, scheduler=None):
 def attempt(config):
     """One run on one thread -> (config, record, None), or (config, None, what went wrong).
 
-    One at a time in a process: a Dask worker may have several threads, and torch's generator, from which weights come, is the process's own.
+    One at a time in a process: a Dask worker may have several threads, and torch's generator, from
+    which weights come, is the process's own.
     """
     torch.set_num_threads(1)
     try:
@@ -110,7 +130,9 @@ def _processes(workers):
                 if pools is None:
                     break
                 if getattr(mine, "pool", None) is None:
-                    mine.pool = ProcessPoolExecutor(1, initializer=_prepare, initargs=(os.getpid(),), env=ONE_THREAD)
+                    mine.pool = ProcessPoolExecutor(
+                        1, initializer=_prepare, initargs=(os.getpid(),), env=ONE_THREAD
+                    )
                     pools.append(mine.pool)
             try:
                 return mine.pool.submit(attempt, config).result()
@@ -147,12 +169,15 @@ def _cluster(address):
         from distributed.comm import get_address_host_port, parse_address
         from joblib._dask import DaskDistributedBackend
     except ImportError:
-        raise ValueError("a scheduler needs dask and distributed: pip install 'sinpe[cluster]'") from None
+        raise ValueError(
+            "a scheduler needs dask and distributed: pip install 'sinpe[cluster]'"
+        ) from None
     if not isinstance(address, str):
         raise ValueError(f"scheduler must be an address, tcp://10.0.0.1:8786 say, got {address!r}")
     try:
         if parse_address(address)[0] not in ("inproc", "ucx"):  # which have no port
-            get_address_host_port(address)  # a client that meets a bad address ends only after a wait, and with a traceback
+            # a client that meets a bad address ends only after a wait, and with a traceback
+            get_address_host_port(address)
         client = Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError) as error:
         raise ValueError(f"scheduler {address!r} cannot be reached: {error}") from None
@@ -165,23 +190,38 @@ def _cluster(address):
     level = log.level
     log.setLevel(logging.CRITICAL)  # what it would print is said below, in words
     try:
-        yield attempt, {"backend": Backend(client=client, wait_for_workers_timeout=60), "n_jobs": -1}
+        yield (
+            attempt,
+            {
+                "backend": Backend(client=client, wait_for_workers_timeout=60),
+                "n_jobs": -1,
+            },
+        )
     except Exception as error:  # noqa: BLE001, a cluster fails in many ways
-        raise Failed(f"the cluster at {address} failed: {error} What was finished is recorded, and the same command goes on from there.") from None
+        raise Failed(
+            f"the cluster at {address} failed: {error} What was finished is recorded, and the same"
+            " command goes on from there."
+        ) from None
     finally:
         client.close()
         log.setLevel(level)
 
 
 def _same_text(there, missing):
-    """The fingerprint of this machine's text, if it is needed. RecordError if records were made on another one."""
-    texts = {record["environment"]["corpus_sha256"]: record["environment"]["python"] for record in there if "corpus_sha256" in record["environment"]}
+    """The fingerprint of this machine's text, if it is needed. RecordError if records were made on
+    another one.
+    """
+    texts = {
+        record["environment"]["corpus_sha256"]: record["environment"]["python"]
+        for record in there
+        if "corpus_sha256" in record["environment"]
+    }
     tasks = map(build_task, {config.task for config in missing})
     mine = next((task.corpus.sha256 for task in tasks if hasattr(task, "corpus")), None)
     if mine and texts and mine not in texts:
         raise records.RecordError(
-            f"the records in this folder were made with Python {', '.join(texts.values())}, whose English text is another one: "
-            "go on with that release, or in another folder"
+            f"the records in this folder were made with Python {', '.join(texts.values())}, whose"
+            " English text is another one: go on with that release, or in another folder"
         )
     return mine
 
@@ -190,4 +230,10 @@ def _bar(wanted, missing):
     """A bar that counts work, not runs, since a wide model costs a hundred times a narrow one."""
     total, left = (sum(map(core_seconds, configs)) for configs in (wanted, missing))
     layout = "{percentage:3.0f}% |{bar}| {elapsed} so far, {remaining} left"
-    return tqdm(total=total, initial=total - left, bar_format=layout, smoothing=0, disable=not sys.stderr.isatty())
+    return tqdm(
+        total=total,
+        initial=total - left,
+        bar_format=layout,
+        smoothing=0,
+        disable=not sys.stderr.isatty(),
+    )

@@ -1,4 +1,6 @@
-"""Means with intervals, paired differences, correction for many comparisons. Plain numbers in, plain numbers out."""
+"""Means with intervals, paired differences, correction for many comparisons. Plain numbers in,
+plain numbers out.
+"""
 
 import math
 from dataclasses import dataclass
@@ -10,7 +12,9 @@ MARGIN = 0.02  # nats, or share of right answers: the smallest difference of int
 
 @dataclass(frozen=True)
 class Estimate:
-    """Mean of n values with the interval low … high for the true mean, and the standard deviation of one value."""
+    """Mean of n values with the interval low … high for the true mean, and the standard deviation
+    of one value.
+    """
 
     mean: float
     low: float
@@ -23,9 +27,11 @@ class Estimate:
 class Difference:
     """A paired difference among others that were planned with it.
 
-    plain: its estimate with the uncorrected interval. low, high, p: corrected by Holm's method for all differences.
+    plain: its estimate with the uncorrected interval. low, high, p: corrected by Holm's method for
+        all differences.
     p_equal: corrected p-value of "the true difference lies outside ±margin" (two one-sided tests).
-    verdict: "lower" | "higher": not zero, and as large as the margin at least; "equal": inside the margin; else "undecided".
+    verdict: "lower" | "higher": not zero, and as large as the margin at least; "equal": inside the
+        margin; else "undecided".
     """
 
     plain: Estimate
@@ -37,7 +43,9 @@ class Difference:
 
 
 def estimate(values, level=LEVEL):
-    """Mean of independent values with its t interval. One value has an infinite interval. Raises ValueError for none, or one that is not finite."""
+    """Mean of independent values with its t interval. One value has an infinite interval. Raises
+    ValueError for none, or one that is not finite.
+    """
     _check_level(level)
     try:
         values = [float(value) for value in values]
@@ -54,14 +62,20 @@ def estimate(values, level=LEVEL):
 
 
 def differences(samples, level=LEVEL, margin=MARGIN):
-    """Judge several lists of paired differences, planned together -> one Difference each, in the same order.
+    """Judge several lists of paired differences, planned together -> one Difference each, in the
+    same order.
 
-    Holm (1979): with the p-values in ascending order, the first is held against (1 − level) / m, the next against (1 − level) / (m − 1), and so on
-    until one fails, which decides for all after it. Each interval has the level at which its difference was judged.
-    Raises ValueError for values that are not finite, a level that is not between 0 and 1, and a margin below 0.
+    Holm (1979): with the p-values in ascending order, the first is held against (1 − level) / m,
+    the next against (1 − level) / (m − 1), and so on until one fails, which decides for all after
+    it. Each interval has the level at which its difference was judged. Raises ValueError for values
+    that are not finite, a level that is not between 0 and 1, and a margin below 0.
     """
     _check_level(level)
-    if isinstance(margin, bool) or not isinstance(margin, int | float) or not 0 <= margin < math.inf:
+    if (
+        isinstance(margin, bool)
+        or not isinstance(margin, int | float)
+        or not 0 <= margin < math.inf
+    ):
         raise ValueError(f"margin must be a finite number, 0 or more, got {margin!r}")
     plain = [estimate(values, level) for values in samples]
     p, alphas = _holm([_p_zero(e) for e in plain], level)
@@ -79,7 +93,9 @@ def differences(samples, level=LEVEL, margin=MARGIN):
 
 
 def steps_to_reach(curve, loss):
-    """The step at which a curve of (step, loss) first comes down to a loss, on the straight line between two points; None if it never does."""
+    """The step at which a curve of (step, loss) first comes down to a loss, on the straight line
+    between two points; None if it never does.
+    """
     before = None
     for step, value in curve:
         if value <= loss:
@@ -91,7 +107,9 @@ def steps_to_reach(curve, loss):
 
 
 def t_probability(t, df):
-    """P(|T| ≤ t) for Student's t with an integer number of degrees of freedom: the finite sums of Abramowitz and Stegun, 26.7.3 and 26.7.4."""
+    """P(|T| ≤ t) for Student's t with an integer number of degrees of freedom: the finite sums of
+    Abramowitz and Stegun, 26.7.3 and 26.7.4.
+    """
     if isinstance(df, bool) or not isinstance(df, int) or df < 1:
         raise ValueError(f"df must be a positive integer, got {df!r}")
     angle = math.atan(abs(t) / math.sqrt(df))
@@ -106,12 +124,18 @@ def t_probability(t, df):
 
 
 def t_quantile(level, df):
-    """The t with P(|T| ≤ t) = level, by bisection of its angle. Raises ValueError unless 0 < level < 1."""
+    """The t with P(|T| ≤ t) = level, by bisection of its angle. Raises ValueError unless 0 < level
+    < 1.
+    """
     _check_level(level)
     low, high = 0.0, math.pi / 2
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (middle, high) if t_probability(math.sqrt(df) * math.tan(middle), df) < level else (low, middle)
+        low, high = (
+            (middle, high)
+            if t_probability(math.sqrt(df) * math.tan(middle), df) < level
+            else (low, middle)
+        )
     return math.sqrt(df) * math.tan(low)
 
 

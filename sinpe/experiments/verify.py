@@ -9,14 +9,18 @@ from sinpe.experiments.records import identity
 from sinpe.experiments.runner import Failed, execute
 from sinpe.experiments.studies import get_study
 
-TOLERANCE = 0.05  # nats: how far rounding alone may move a loss on another processor or another release of torch
+# nats: how far rounding alone may move a loss on another processor or another release of torch
+TOLERANCE = 0.05
 APART = 0.1  # nats: two runs further apart than this must come out in the same order on any text
-MACHINE = ("system", "processor", "kernels", "device", "threads", "torch", "numpy")  # what decides the last digit, besides the text
+# what decides the last digit, besides the text
+MACHINE = ("system", "processor", "kernels", "device", "threads", "torch", "numpy")
 
 
 @dataclass(frozen=True)
 class Check:
-    """One record and its repetition. kind: what is demanded; distance: the largest difference of a loss; good: whether the demand is met."""
+    """One record and its repetition. kind: what is demanded; distance: the largest difference of a
+    loss; good: whether the demand is met.
+    """
 
     name: str
     seed: int
@@ -28,12 +32,15 @@ class Check:
 
 
 def verify(study, sample, workers=None, scheduler=None):
-    """Run the configurations of these records again -> one Check each, plus one for each pair of runs on another text.
+    """Run the configurations of these records again -> one Check each, plus one for each pair of
+    runs on another text.
 
-    On the same machine, versions and text, curve and metrics must be identical, but for seconds. On another machine every loss at the training length
-    must lie within TOLERANCE.
-    On another text numbers cannot be compared: of two runs that were further apart than APART, the better one must be the better one again.
-    study: a name or a Study, sample: a list of its records, both as in `load_records`. Raises Failed if a run fails.
+    On the same machine, versions and text, curve and metrics must be identical, but for seconds. On
+    another machine every loss at the training length must lie within TOLERANCE.
+    On another text numbers cannot be compared: of two runs that were further apart than APART, the
+    better one must be the better one again.
+    study: a name or a Study, sample: a list of its records, both as in `load_records`. Raises
+        Failed if a run fails.
     """
     study = get_study(study)
     cells = {identity(cell.config): cell for cell in reversed(study.cells)}
@@ -55,9 +62,14 @@ def verify(study, sample, workers=None, scheduler=None):
 
 def _same_text(name, record, again):
     before, after = _losses(record), _losses(again)
-    distance = max(abs(before.get(name, math.inf) - after.get(name, -math.inf)) for name in {**before, **after})
+    distance = max(
+        abs(before.get(name, math.inf) - after.get(name, -math.inf)) for name in {**before, **after}
+    )
     if all(record["environment"].get(key) == again["environment"][key] for key in MACHINE):
-        other = _different({**_timeless(record), "curve": record["curve"]}, {**_timeless(again), "curve": again["curve"]})
+        other = _different(
+            {**_timeless(record), "curve": record["curve"]},
+            {**_timeless(again), "curve": again["curve"]},
+        )
         kind, good = f"identical, but {', '.join(other)}" if other else "identical", not other
     else:
         kind, good = f"within {TOLERANCE} nats (other machine or versions)", distance <= TOLERANCE
@@ -68,17 +80,34 @@ def _same_order(one, two):
     (name, record, again), (other_name, other_record, other_again) = one, two
     before, after = _loss(record) - _loss(other_record), _loss(again) - _loss(other_again)
     if abs(before) > APART:
-        kind = f"{'below' if before < 0 else 'above'} {other_name}, seed {other_record['seed']} (other text)"
-        yield Check(name, record["seed"], _loss(record), _loss(again), abs(before - after), kind, before * after > 0)
+        kind = (
+            f"{'below' if before < 0 else 'above'} {other_name}, seed {other_record['seed']} (other"
+            " text)"
+        )
+        yield Check(
+            name,
+            record["seed"],
+            _loss(record),
+            _loss(again),
+            abs(before - after),
+            kind,
+            before * after > 0,
+        )
 
 
 def _timeless(record):
-    return {name: value for name, value in record["metrics"].items() if not name.endswith("_seconds")}
+    return {
+        name: value for name, value in record["metrics"].items() if not name.endswith("_seconds")
+    }
 
 
 def _different(before, after):
     """The names whose values are not the same."""
-    return sorted(name for name in {**before, **after} if name not in before or name not in after or before[name] != after[name])
+    return sorted(
+        name
+        for name in {**before, **after}
+        if name not in before or name not in after or before[name] != after[name]
+    )
 
 
 def _loss(record):
@@ -87,4 +116,7 @@ def _loss(record):
 
 def _losses(record):
     """Every loss at the training length, by its step or its name."""
-    return {**dict(record["curve"]), **{name: value for name, value in record["metrics"].items() if name.endswith("loss")}}
+    return {
+        **dict(record["curve"]),
+        **{name: value for name, value in record["metrics"].items() if name.endswith("loss")},
+    }

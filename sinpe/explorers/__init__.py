@@ -1,4 +1,5 @@
-"""Interactive figures that need neither a kernel nor a network: one custom element each, the same in Jupyter, Colab and on the site.
+"""Interactive figures that need neither a kernel nor a network: one custom element each, the same
+in Jupyter, Colab and on the site.
 
 In a notebook, as the last expression of a cell:
 
@@ -6,14 +7,16 @@ In a notebook, as the last expression of a cell:
 
     explorers.Clocks(d_model=16, position=5)
 
-In a page of book/, as plain HTML, tags on lines of their own (the site's build adds the script; the text shows where scripts do not run):
+In a page of book/, as plain HTML, tags on lines of their own (the site's build adds the script; the
+text shows where scripts do not run):
 
     <sinpe-clocks d-model="16" position="5">
     Clock hands beside the code they write.
     </sinpe-clocks>
 
-Attributes are the arguments below with hyphens. What is drawn depends on them alone. An argument out of range raises ValueError;
-an attribute out of range shows the same sentence in place of the figure. The JavaScript beside this file is the whole implementation.
+Attributes are the arguments below with hyphens. What is drawn depends on them alone. An argument
+out of range raises ValueError; an attribute out of range shows the same sentence in place of the
+figure. The JavaScript beside this file is the whole implementation.
 """
 
 import json
@@ -25,24 +28,37 @@ LAYOUTS = ("interleaved", "concatenated")
 
 
 def _number(default, low, high, kind="whole"):
-    """A field with the limits that Python and JavaScript both check. kind: "whole", "even" or "real"."""
+    """A field with the limits that Python and JavaScript both check. kind: "whole", "even" or
+    "real".
+    """
     return field(default=default, metadata={"low": low, "high": high, "kind": kind})
 
 
 class Explorer:
-    """What the explorers share: checked arguments, and HTML that holds the element and the script that defines it."""
+    """What the explorers share: checked arguments, and HTML that holds the element and the script
+    that defines it.
+    """
 
     def __post_init__(self):
         for argument in fields(self):
             _check(argument.name, getattr(self, argument.name), argument.metadata)
         for name, below in self.below.items():
             if getattr(self, name) >= getattr(self, below):
-                raise ValueError(f"{name} must be less than {below}, which is {getattr(self, below)}, got {getattr(self, name)}")
+                raise ValueError(
+                    f"{name} must be less than {below}, which is {getattr(self, below)}, got"
+                    f" {getattr(self, name)}"
+                )
 
     def html(self):
         """The element alone, for a page that has the script already."""
-        attributes = "".join(f' {f.name.replace("_", "-")}="{getattr(self, f.name)}"' for f in fields(self))
-        return f"<{self.tag}{attributes}>Interactive figure ({type(self).__doc__.splitlines()[0].rstrip('.').lower()}): run the cell to see it.</{self.tag}>"
+        attributes = "".join(
+            f' {f.name.replace("_", "-")}="{getattr(self, f.name)}"' for f in fields(self)
+        )
+        return (
+            f"<{self.tag}{attributes}>Interactive figure"
+            f" ({type(self).__doc__.splitlines()[0].rstrip('.').lower()}): run the cell to see"
+            f" it.</{self.tag}>"
+        )
 
     def _repr_html_(self):
         return f"{self.html()}\n<script>\n{script(type(self))}</script>"
@@ -52,7 +68,8 @@ class Explorer:
 class Clocks(Explorer):
     """A position moves through clock hands, one dial a frequency, beside the code they write.
 
-    d_model: even, 2 to 32; base: 1 to 10^8; positions: rows of the picture, 2 to 512; position: the row shown first.
+    d_model: even, 2 to 32; base: 1 to 10^8; positions: rows of the picture, 2 to 512; position: the
+        row shown first.
     """
 
     d_model: int = _number(16, 2, 32, "even")
@@ -67,7 +84,8 @@ class Clocks(Explorer):
 class HeatMap(Explorer):
     """The table of codes as colours, with the value and the wavelength of the selected cell.
 
-    d_model: even, 2 to 256; base: 1 to 10^8; positions: rows, 2 to 512; layout: "interleaved" or "concatenated";
+    d_model: even, 2 to 256; base: 1 to 10^8; positions: rows, 2 to 512; layout: "interleaved" or
+        "concatenated";
     position, dimension: the cell selected first.
     """
 
@@ -78,15 +96,19 @@ class HeatMap(Explorer):
     dimension: int = _number(0, 0, 255)
     layout: str = field(default=LAYOUTS[0], metadata={"kind": "choice", "choices": LAYOUTS})
 
-    tag, file, below = "sinpe-heatmap", "heatmap.js", {"position": "positions", "dimension": "d_model"}
+    tag, file, below = (
+        "sinpe-heatmap",
+        "heatmap.js",
+        {"position": "positions", "dimension": "d_model"},
+    )
 
 
 @dataclass(frozen=True)
 class Similarity(Explorer):
     """The similarity of two codes as a curve over their offset, the same at every position.
 
-    d_model: even, 2 to 1024; base: 1 to 10^8; reach: largest offset drawn, 10 to 20 000; offset: the one read first, at most reach
-    in size; position: of the first of the two codes, 0 to 10 000.
+    d_model: even, 2 to 1024; base: 1 to 10^8; reach: largest offset drawn, 10 to 20 000; offset:
+    the one read first, at most reach in size; position: of the first of the two codes, 0 to 10 000.
     """
 
     d_model: int = _number(512, 2, 1024, "even")
@@ -100,17 +122,27 @@ class Similarity(Explorer):
     def __post_init__(self):
         super().__post_init__()
         if abs(self.offset) > self.reach:
-            raise ValueError(f"offset must be at most reach in size, which is {self.reach}, got {self.offset}")
+            raise ValueError(
+                f"offset must be at most reach in size, which is {self.reach}, got {self.offset}"
+            )
 
 
 EXPLORERS = (Clocks, HeatMap, Similarity)
 
 
 def script(*explorers):
-    """JavaScript that defines the given explorers (all by default); running it twice on a page is harmless."""
+    """JavaScript that defines the given explorers (all by default); running it twice on a page is
+    harmless.
+    """
     explorers = explorers or EXPLORERS
-    attributes = {e.tag: {f.name.replace("_", "-"): {"default": f.default, **f.metadata} for f in fields(e)} for e in explorers}
-    parts = [f"const ATTRIBUTES = {json.dumps(attributes)};\n", *(_read(name) for name in ("common.js", *(e.file for e in explorers)))]
+    attributes = {
+        e.tag: {f.name.replace("_", "-"): {"default": f.default, **f.metadata} for f in fields(e)}
+        for e in explorers
+    }
+    parts = [
+        f"const ATTRIBUTES = {json.dumps(attributes)};\n",
+        *(_read(name) for name in ("common.js", *(e.file for e in explorers))),
+    ]
     return "(() => {\n" + "\n".join(parts) + "})();\n"
 
 
@@ -127,8 +159,14 @@ def _check(name, value, rule):
     wanted = {"whole": "a whole number", "even": "an even number", "real": "a number"}[rule["kind"]]
     try:
         number = float(value) if rule["kind"] == "real" else operator.index(value)
-        right = rule["low"] <= number <= rule["high"] and not (rule["kind"] == "even" and number % 2) and not isinstance(value, bool)
+        right = (
+            rule["low"] <= number <= rule["high"]
+            and not (rule["kind"] == "even" and number % 2)
+            and not isinstance(value, bool)
+        )
     except (TypeError, ValueError, OverflowError):
         right = False
     if not right:
-        raise ValueError(f"{name} must be {wanted} from {rule['low']:,.0f} to {rule['high']:,.0f}, got {value}")
+        raise ValueError(
+            f"{name} must be {wanted} from {rule['low']:,.0f} to {rule['high']:,.0f}, got {value}"
+        )

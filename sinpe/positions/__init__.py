@@ -1,4 +1,6 @@
-"""Position methods for Transformers: one module a method, all with the three openings of `PositionMethod`."""
+"""Position methods for Transformers: one module a method, all with the three openings of
+`PositionMethod`.
+"""
 
 from sinpe.positions.alibi import Alibi, alibi_slopes
 from sinpe.positions.base import PositionMethod

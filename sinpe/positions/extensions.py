@@ -1,4 +1,6 @@
-"""Ways to read beyond the length a rotary model was trained at: each maps (inv_freq, base, seq_len) to (inv_freq, attention_factor)."""
+"""Ways to read beyond the length a rotary model was trained at: each maps (inv_freq, base, seq_len)
+to (inv_freq, attention_factor).
+"""
 
 import math
 from dataclasses import dataclass
@@ -12,7 +14,9 @@ from sinpe.positions.base import check_positive, check_size
 
 @dataclass(frozen=True)
 class PositionInterpolation:
-    """Divides every frequency by factor, so that position p is read as p / factor. Chen et al. 2023, https://arxiv.org/abs/2306.15595"""
+    """Divides every frequency by factor, so that position p is read as p / factor. Chen et al.
+    2023, https://arxiv.org/abs/2306.15595
+    """
 
     factor: float
 
@@ -25,7 +29,9 @@ class PositionInterpolation:
 
 @dataclass(frozen=True)
 class NTKAware:
-    """Raises the base to base · factor^(d/(d−2)): the slowest pair is interpolated by factor, the fastest left alone. bloc97 2023."""
+    """Raises the base to base · factor^(d/(d−2)): the slowest pair is interpolated by factor, the
+    fastest left alone. bloc97 2023.
+    """
 
     factor: float
 
@@ -38,11 +44,12 @@ class NTKAware:
 
 @dataclass(frozen=True)
 class DynamicNTK:
-    """NTK-aware with factor · l / L − (factor − 1) in place of the factor at length l > L, nothing at l <= L (as Hugging Face has it).
+    """NTK-aware with factor · l / L − (factor − 1) in place of the factor at length l > L, nothing
+    at l <= L (as Hugging Face has it).
 
-    l is each row's largest key position plus one (Hugging Face takes the batch's), so early rows depend on later tokens, and keys must be cached
-    before they are turned. factor = 1 is the paper's rule max(1, l / L)
-    (Peng et al. 2023, App. B.1, https://arxiv.org/abs/2309.00071).
+    l is each row's largest key position plus one (Hugging Face takes the batch's), so early rows
+    depend on later tokens, and keys must be cached before they are turned. factor = 1 is the
+    paper's rule max(1, l / L) (Peng et al. 2023, App. B.1, https://arxiv.org/abs/2309.00071).
     """
 
     factor: float
@@ -59,19 +66,26 @@ class DynamicNTK:
         return _frequencies_of(_larger_base(base, growth, 2 * len(inv_freq)), inv_freq), 1.0
 
     def at_length(self, inv_freq, base, seq_len):
-        """The same for a tensor of lengths, (1,) or (batch, 1) -> frequencies (1, pairs) or (batch, 1, pairs)."""
+        """The same for a tensor of lengths, (1,) or (batch, 1) -> frequencies (1, pairs) or (batch,
+        1, pairs).
+        """
         pairs = inv_freq.shape[-1]
-        growth = (self.factor * seq_len.to(inv_freq.dtype) / self.original_max_len - (self.factor - 1)).clamp(min=1)[..., None]
+        growth = (
+            self.factor * seq_len.to(inv_freq.dtype) / self.original_max_len - (self.factor - 1)
+        ).clamp(min=1)[..., None]
         i = torch.arange(pairs, device=inv_freq.device, dtype=inv_freq.dtype)
-        return inv_freq * growth ** (-i / max(pairs - 1, 1))  # (growth^(d/(d−2)))^(−2i/d) = growth^(−i/(d/2 − 1))
+        # (growth^(d/(d−2)))^(−2i/d) = growth^(−i/(d/2 − 1))
+        return inv_freq * growth ** (-i / max(pairs - 1, 1))
 
 
 @dataclass(frozen=True)
 class YaRN:
-    """Interpolates pairs that turn less than beta_slow times within original_max_len, keeps those that turn more than beta_fast times, and
-    ramps linearly in the pair index between the (rounded) bounds, as the released code does; the paper's equation ramps in the number of turns.
+    """Interpolates pairs that turn less than beta_slow times within original_max_len, keeps those
+    that turn more than beta_fast times, and ramps linearly in the pair index between the (rounded)
+    bounds, as the released code does; the paper's equation ramps in the number of turns.
 
-    attention_factor: on queries and on keys; None means 0.1 · ln(factor) + 1. Peng et al. 2023, https://arxiv.org/abs/2309.00071
+    attention_factor: on queries and on keys; None means 0.1 · ln(factor) + 1. Peng et al. 2023,
+        https://arxiv.org/abs/2309.00071
     """
 
     factor: float
@@ -83,27 +97,44 @@ class YaRN:
     def __post_init__(self):
         _check_factor(self.factor)
         check_size("original_max_len", self.original_max_len)
-        if check_positive("beta_fast", self.beta_fast) <= check_positive("beta_slow", self.beta_slow):
-            raise ValueError(f"beta_fast must exceed beta_slow, got beta_fast={self.beta_fast}, beta_slow={self.beta_slow}")
+        if check_positive("beta_fast", self.beta_fast) <= check_positive(
+            "beta_slow", self.beta_slow
+        ):
+            raise ValueError(
+                f"beta_fast must exceed beta_slow, got beta_fast={self.beta_fast},"
+                f" beta_slow={self.beta_slow}"
+            )
         if self.attention_factor is not None:
             check_positive("attention_factor", self.attention_factor)
 
     def __call__(self, inv_freq, base, seq_len):
         low, high = self.correction_range(2 * len(inv_freq), base)
         low, high = max(math.floor(low), 0), min(math.ceil(high), 2 * len(inv_freq) - 1)
-        ramp = np.clip((np.arange(len(inv_freq)) - low) / (high - low if high > low else 1e-3), 0, 1)
-        factor = 0.1 * math.log(self.factor) + 1 if self.attention_factor is None else self.attention_factor
+        ramp = np.clip(
+            (np.arange(len(inv_freq)) - low) / (high - low if high > low else 1e-3), 0, 1
+        )
+        factor = (
+            0.1 * math.log(self.factor) + 1
+            if self.attention_factor is None
+            else self.attention_factor
+        )
         return inv_freq * (1 - ramp) + inv_freq / self.factor * ramp, factor
 
     def correction_range(self, dim, base):
-        """The pair indices that turn beta_fast and beta_slow times within original_max_len, not rounded."""
-        return tuple(dim * math.log(self.original_max_len / (2 * math.pi * turns)) / (2 * math.log(base)) for turns in (self.beta_fast, self.beta_slow))
+        """The pair indices that turn beta_fast and beta_slow times within original_max_len, not
+        rounded.
+        """
+        return tuple(
+            dim * math.log(self.original_max_len / (2 * math.pi * turns)) / (2 * math.log(base))
+            for turns in (self.beta_fast, self.beta_slow)
+        )
 
 
 @dataclass(frozen=True)
 class Llama3:
-    """Keeps wavelengths below original_max_len / high_freq_factor, divides the frequency by factor above original_max_len / low_freq_factor, and
-    blends in between. Llama team 2024, https://arxiv.org/abs/2407.21783, by the released code.
+    """Keeps wavelengths below original_max_len / high_freq_factor, divides the frequency by factor
+    above original_max_len / low_freq_factor, and blends in between. Llama team 2024,
+    https://arxiv.org/abs/2407.21783, by the released code.
     """
 
     factor: float
@@ -114,14 +145,19 @@ class Llama3:
     def __post_init__(self):
         _check_factor(self.factor)
         check_size("original_max_len", self.original_max_len)
-        if check_positive("high_freq_factor", self.high_freq_factor) <= check_positive("low_freq_factor", self.low_freq_factor):
+        if check_positive("high_freq_factor", self.high_freq_factor) <= check_positive(
+            "low_freq_factor", self.low_freq_factor
+        ):
             raise ValueError(
-                f"high_freq_factor must exceed low_freq_factor, got high_freq_factor={self.high_freq_factor}, low_freq_factor={self.low_freq_factor}"
+                "high_freq_factor must exceed low_freq_factor, got"
+                f" high_freq_factor={self.high_freq_factor}, low_freq_factor={self.low_freq_factor}"
             )
 
     def __call__(self, inv_freq, base, seq_len):
         turns = self.original_max_len * inv_freq / (2 * np.pi)
-        kept = np.clip((turns - self.low_freq_factor) / (self.high_freq_factor - self.low_freq_factor), 0, 1)
+        kept = np.clip(
+            (turns - self.low_freq_factor) / (self.high_freq_factor - self.low_freq_factor), 0, 1
+        )
         return inv_freq * kept + inv_freq / self.factor * (1 - kept), 1.0
 
 

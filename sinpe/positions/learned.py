@@ -4,17 +4,26 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from sinpe.positions.base import PositionMethod, check_floating, check_positions, check_positive, check_size
+from sinpe.positions.base import (
+    PositionMethod,
+    check_floating,
+    check_positions,
+    check_positive,
+    check_size,
+)
 
 
 class LearnedEncoding(PositionMethod):
     """Adds a trained row to each embedding: x[b, t] + weight[positions[b, t]].
 
-    d_model, max_len: the table's width and length, weight: (max_len, d_model). init_std: standard deviation of the initial rows.
+    d_model, max_len: the table's width and length, weight: (max_len, d_model). init_std: standard
+        deviation of the initial rows.
     generator: where they are drawn from.
-    Unlike a table that follows from a formula, this one is trained, belongs to the `state_dict`, and is cast with the module.
+    Unlike a table that follows from a formula, this one is trained, belongs to the `state_dict`,
+    and is cast with the module.
     Source: Gehring et al. 2017, §3.1, https://arxiv.org/abs/1705.03122; init_std as in BERT.
-    Raises ValueError for bad arguments here; at the call for a wrong shape, or a position that has no row.
+    Raises ValueError for bad arguments here; at the call for a wrong shape, or a position that has
+    no row.
     """
 
     def __init__(self, d_model, max_len, init_std=0.02, *, generator=None):
@@ -25,10 +34,14 @@ class LearnedEncoding(PositionMethod):
         nn.init.normal_(self.weight, std=self.init_std, generator=generator)
 
     def embed(self, x, positions):
-        """x: (batch, seq, d_model); positions: integers (seq,) or (batch, seq), from 0 to max_len − 1. Returns the shape, dtype and device of x."""
+        """x: (batch, seq, d_model); positions: integers (seq,) or (batch, seq), from 0 to max_len −
+        1. Returns the shape, dtype and device of x.
+        """
         check_floating("x", x)
         if x.ndim != 3 or x.shape[-1] != self.d_model:
-            raise ValueError(f"x must have shape (batch, seq, {self.d_model}), got {tuple(x.shape)}")
+            raise ValueError(
+                f"x must have shape (batch, seq, {self.d_model}), got {tuple(x.shape)}"
+            )
         check_positions("positions", positions, x.shape[1])
         if positions.ndim == 2 and positions.shape[0] != x.shape[0]:
             raise ValueError(f"positions has batch size {positions.shape[0]}, x has {x.shape[0]}")
@@ -39,7 +52,10 @@ class LearnedEncoding(PositionMethod):
     def rows(self, positions):
         """The trained rows of these positions: (*positions.shape, d_model)."""
         if positions.is_floating_point():
-            raise ValueError(f"positions must be integers, got {positions.dtype}: a learned table has no rows between its rows")
+            raise ValueError(
+                f"positions must be integers, got {positions.dtype}: a learned table has no rows"
+                " between its rows"
+            )
         self._check_rows(positions)
         return F.embedding(positions.to(self.weight.device), self.weight)
 
@@ -47,10 +63,24 @@ class LearnedEncoding(PositionMethod):
         return f"d_model={self.d_model}, max_len={self.max_len}, init_std={self.init_std:g}"
 
     def _check_rows(self, positions):
-        """Skipped under a compiler, which cannot branch on values; the look-up itself still refuses what has no row."""
-        if type(positions) is not torch.Tensor or positions.is_meta or torch.compiler.is_compiling() or not positions.numel():
+        """Skipped under a compiler, which cannot branch on values; the look-up itself still refuses
+        what has no row.
+        """
+        if (
+            type(positions) is not torch.Tensor
+            or positions.is_meta
+            or torch.compiler.is_compiling()
+            or not positions.numel()
+        ):
             return
         low, high = positions.min().item(), positions.max().item()
         if low < 0 or high >= self.max_len:
-            length = f"positions up to {high}, so a table of at least {high + 1} rows" if high >= self.max_len else f"position {low}"
-            raise ValueError(f"positions must be between 0 and {self.max_len - 1}: the learned table has max_len={self.max_len} rows, got {length}")
+            length = (
+                f"positions up to {high}, so a table of at least {high + 1} rows"
+                if high >= self.max_len
+                else f"position {low}"
+            )
+            raise ValueError(
+                f"positions must be between 0 and {self.max_len - 1}: the learned table has"
+                f" max_len={self.max_len} rows, got {length}"
+            )

@@ -4,4 +4,6 @@ from sinpe.positions.base import PositionMethod
 
 
 class NoPosition(PositionMethod):
-    """Leaves every opening at the identity. A causal Transformer can still learn order (Haviv et al. 2022, https://arxiv.org/abs/2203.16634)."""
+    """Leaves every opening at the identity. A causal Transformer can still learn order (Haviv et
+    al. 2022, https://arxiv.org/abs/2203.16634).
+    """

@@ -1,4 +1,6 @@
-"""Rotary position embedding: position enters at the queries and keys, as rotations of their feature pairs."""
+"""Rotary position embedding: position enters at the queries and keys, as rotations of their feature
+pairs.
+"""
 
 import numpy as np
 import torch
@@ -10,54 +12,79 @@ LAYOUTS = ("interleaved", "half")
 
 
 class Rotary(PositionMethod):
-    """Turns pair i of every query and key by position · ω_i, ω_i = base^(−2i / rotary_dim), so that q·k depends on k − q only.
+    """Turns pair i of every query and key by position · ω_i, ω_i = base^(−2i / rotary_dim), so that
+    q·k depends on k − q only.
 
-    layout: "interleaved" pairs features (2i, 2i + 1) (the paper, GPT-J, Llama's own code); "half" pairs (i, i + rotary_dim/2) (GPT-NeoX,
-        Hugging Face). One is the other after a permutation of the features of q and k.
-    rotary_dim: how many features are turned, the first ones; None means all. The rest is left untouched.
-    extension: None or one of `sinpe.positions.extensions`, which changes the frequencies for longer contexts.
-    Angles are float64 with their rounding error carried along, the rotation is float32 (float64 for float64 inputs), rounded once at the end.
+    layout: "interleaved" pairs features (2i, 2i + 1) (the paper, GPT-J, Llama's own code); "half"
+        pairs (i, i + rotary_dim/2) (GPT-NeoX, Hugging Face). One is the other after a permutation
+        of the features of q and k.
+    rotary_dim: how many features are turned, the first ones; None means all. The rest is left
+        untouched.
+    extension: None or one of `sinpe.positions.extensions`, which changes the frequencies for longer
+    contexts. Angles are float64 with their rounding error carried along, the rotation is float32
+    (float64 for float64 inputs), rounded once at the end.
     Source: Su et al. 2021, https://arxiv.org/abs/2104.09864
     Raises ValueError for odd or unfitting widths, a base that is not positive, an unknown layout.
     """
 
-    def __init__(self, head_dim, base=10_000.0, layout="interleaved", rotary_dim=None, extension=None):
+    def __init__(
+        self, head_dim, base=10_000.0, layout="interleaved", rotary_dim=None, extension=None
+    ):
         super().__init__()
         self.head_dim = check_size("head_dim", head_dim)
         self.rotary_dim = head_dim if rotary_dim is None else check_size("rotary_dim", rotary_dim)
         if self.rotary_dim % 2 or self.rotary_dim > head_dim:
-            raise ValueError(f"rotary_dim must be even and at most head_dim, got rotary_dim={self.rotary_dim}, head_dim={head_dim}")
+            raise ValueError(
+                f"rotary_dim must be even and at most head_dim, got rotary_dim={self.rotary_dim},"
+                f" head_dim={head_dim}"
+            )
         if layout not in LAYOUTS:
-            raise ValueError(f"layout must be one of {', '.join(map(repr, LAYOUTS))}, got {layout!r}")
+            raise ValueError(
+                f"layout must be one of {', '.join(map(repr, LAYOUTS))}, got {layout!r}"
+            )
         if extension is not None and (not callable(extension) or isinstance(extension, type)):
-            raise ValueError(f"extension must be None or an object such as YaRN(4.0, 2048), got {extension!r}")
+            raise ValueError(
+                f"extension must be None or an object such as YaRN(4.0, 2048), got {extension!r}"
+            )
         self.plain = formula.inverse_frequencies(self.rotary_dim, base)
         self.base, self.layout, self.extension = float(base), layout, extension
         self.factor = self.attention_factor()
         self.derive("inv_freq", self._inv_freq)
 
     def inverse_frequencies(self, seq_len=None):
-        """Frequencies in use at that length (None: whatever is used for short ones), a float64 NumPy array (rotary_dim // 2,)."""
+        """Frequencies in use at that length (None: whatever is used for short ones), a float64
+        NumPy array (rotary_dim // 2,).
+        """
         return self._extended(seq_len)[0]
 
     def attention_factor(self, seq_len=None):
-        """What `rotate` multiplies queries and keys by, beside the rotation: scores grow by its square."""
+        """What `rotate` multiplies queries and keys by, beside the rotation: scores grow by its
+        square.
+        """
         return self._extended(seq_len)[1]
 
     def rotate(self, q, k, q_positions, k_positions):
-        """q, k: (batch, heads, q_len | k_len, head_dim) -> both in the same shape, dtype and device. k may have fewer heads than q (grouped queries)."""
+        """q, k: (batch, heads, q_len | k_len, head_dim) -> both in the same shape, dtype and
+        device. k may have fewer heads than q (grouped queries).
+        """
         check_heads(q, k, head_dim=self.head_dim)
         check_positions("q_positions", q_positions, q.shape[2], q.shape[0])
         check_positions("k_positions", k_positions, k.shape[2], k.shape[0])
         inv_freq = self.inv_freq
-        if hasattr(self.extension, "at_length") and k.shape[2]:  # frequencies that depend on each row's longest key
-            inv_freq = self.extension.at_length(inv_freq, self.base, k_positions.amax(-1, keepdim=True) + 1)
+        # frequencies that depend on each row's longest key
+        if hasattr(self.extension, "at_length") and k.shape[2]:
+            inv_freq = self.extension.at_length(
+                inv_freq, self.base, k_positions.amax(-1, keepdim=True) + 1
+            )
         tables = self._tables(q_positions, inv_freq, q.dtype)
         again = k_positions is q_positions and k.dtype == q.dtype
-        return self._turn(q, *tables), self._turn(k, *(tables if again else self._tables(k_positions, inv_freq, k.dtype)))
+        return self._turn(q, *tables), self._turn(
+            k, *(tables if again else self._tables(k_positions, inv_freq, k.dtype))
+        )
 
     def _tables(self, positions, inv_freq, dtype):
-        """Sine and cosine, times the attention factor, in the type of the rotation: (1, seq, pairs) or (batch, 1, seq, pairs).
+        """Sine and cosine, times the attention factor, in the type of the rotation: (1, seq, pairs)
+        or (batch, 1, seq, pairs).
 
         For the half layout each has 2 · pairs columns, the sines of the first half with a minus.
         """
@@ -66,26 +93,41 @@ class Rotary(PositionMethod):
         if self.factor != 1:
             sin, cos = self.factor * sin, self.factor * cos
         sin, cos = sin.to(wide)[..., None, :, :], cos.to(wide)[..., None, :, :]
-        return (sin, cos) if self.layout == "interleaved" else (torch.cat([-sin, sin], -1), torch.cat([cos, cos], -1))
+        return (
+            (sin, cos)
+            if self.layout == "interleaved"
+            else (torch.cat([-sin, sin], -1), torch.cat([cos, cos], -1))
+        )
 
     def _turn(self, x, sin, cos):
         turned, rest = x[..., : self.rotary_dim].to(sin.dtype), x[..., self.rotary_dim :]
-        out = (_turn_interleaved if self.layout == "interleaved" else _turn_half)(turned, sin, cos).to(x.dtype)
+        out = (_turn_interleaved if self.layout == "interleaved" else _turn_half)(
+            turned, sin, cos
+        ).to(x.dtype)
         return torch.cat([out, rest], -1) if rest.shape[-1] else out
 
     def _inv_freq(self, device):
         return torch.from_numpy(self.inverse_frequencies()).to(device)
 
     def _extended(self, seq_len):
-        inv_freq, factor = (self.plain, 1.0) if self.extension is None else self.extension(self.plain, self.base, seq_len)
+        inv_freq, factor = (
+            (self.plain, 1.0)
+            if self.extension is None
+            else self.extension(self.plain, self.base, seq_len)
+        )
         return np.array(inv_freq, np.float64), float(factor)
 
     def extra_repr(self):
-        return f"head_dim={self.head_dim}, base={self.base:g}, layout={self.layout!r}, rotary_dim={self.rotary_dim}, extension={self.extension}"
+        return (
+            f"head_dim={self.head_dim}, base={self.base:g}, layout={self.layout!r},"
+            f" rotary_dim={self.rotary_dim}, extension={self.extension}"
+        )
 
 
 def _turn_interleaved(x, sin, cos):
-    """Each pair (a, b) as the complex number a + ib, times cos + i·sin: one pass over memory. Compilers prefer it spelt out."""
+    """Each pair (a, b) as the complex number a + ib, times cos + i·sin: one pass over memory.
+    Compilers prefer it spelt out.
+    """
     if torch.compiler.is_compiling():
         a, b = x[..., 0::2], x[..., 1::2]
         return torch.stack([a * cos - b * sin, a * sin + b * cos], -1).flatten(-2)
@@ -94,14 +136,17 @@ def _turn_interleaved(x, sin, cos):
 
 
 def _turn_half(x, sin, cos):
-    """(a, b) times cos plus (b, a) times (−sin, sin): fewer passes over memory than the halves one by one."""
+    """(a, b) times cos plus (b, a) times (−sin, sin): fewer passes over memory than the halves one
+    by one.
+    """
     return torch.addcmul(x * cos, x.roll(x.shape[-1] // 2, -1), sin)
 
 
 def sin_cos(positions, inv_freq):
     """Sine and cosine of position × frequency: (*positions.shape, pairs) in float64.
 
-    The rounding error of each product is carried along, as in `sinpe.formula`, so that positions up to 2^20 stay exact to float32.
+    The rounding error of each product is carried along, as in `sinpe.formula`, so that positions up
+    to 2^20 stay exact to float32.
     inv_freq: (pairs,), or (batch, 1, pairs) with positions (batch, seq).
     """
     p = positions.to(inv_freq.dtype)[..., None]

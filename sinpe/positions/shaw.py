@@ -1,4 +1,6 @@
-"""Shaw's relative positions: a learned vector for each clipped distance, compared with the query."""
+"""Shaw's relative positions: a learned vector for each clipped distance, compared with the
+query.
+"""
 
 import torch
 from torch import nn
@@ -8,7 +10,8 @@ from sinpe.positions.relative import relative_positions
 
 
 class ShawRelative(PositionMethod):
-    """Adds q_i · a_c / √head_dim to the scores, where c = clip(k − q, −max_distance, max_distance): 2·max_distance + 1 vectors a head.
+    """Adds q_i · a_c / √head_dim to the scores, where c = clip(k − q, −max_distance, max_distance):
+    2·max_distance + 1 vectors a head.
 
     On the keys' side only: the paper's ablation finds that the values' side adds nothing to it.
     Source: Shaw, Uszkoreit and Vaswani 2018, https://arxiv.org/abs/1803.02155
@@ -17,7 +20,10 @@ class ShawRelative(PositionMethod):
 
     def __init__(self, n_heads, head_dim, max_distance):
         super().__init__()
-        self.n_heads, self.head_dim = check_size("n_heads", n_heads), check_size("head_dim", head_dim)
+        self.n_heads, self.head_dim = (
+            check_size("n_heads", n_heads),
+            check_size("head_dim", head_dim),
+        )
         self.max_distance = check_size("max_distance", max_distance)
         self.vectors = nn.Parameter(torch.empty(n_heads, 2 * max_distance + 1, head_dim))
         nn.init.normal_(self.vectors, std=0.02)
@@ -28,5 +34,6 @@ class ShawRelative(PositionMethod):
         distance = relative_positions(q, k, q_positions, k_positions)
         rows = (distance.clamp(-self.max_distance, self.max_distance) + self.max_distance).long()
         with torch.autocast(q.device.type, enabled=False):
-            scores = q.float() @ self.vectors.float().transpose(-2, -1) / self.head_dim**0.5  # (batch, heads, q_len, 2·max_distance + 1)
+            # (batch, heads, q_len, 2·max_distance + 1)
+            scores = q.float() @ self.vectors.float().transpose(-2, -1) / self.head_dim**0.5
         return scores.gather(-1, rows[:, None].expand(*scores.shape[:2], -1, -1))

@@ -1,4 +1,6 @@
-"""Transformer-XL's relative attention: the four-term score, with learned biases in the place of the query's position."""
+"""Transformer-XL's relative attention: the four-term score, with learned biases in the place of the
+query's position.
+"""
 
 import torch
 from torch import nn
@@ -10,22 +12,33 @@ from sinpe.positions.rotary import sin_cos
 
 
 class TransformerXLRelative(PositionMethod):
-    """Adds (u · k_j + (q_i + v) · W r_(i−j)) / √head_dim to the scores, where r is the sinusoidal code of width n_heads · head_dim.
+    """Adds (u · k_j + (q_i + v) · W r_(i−j)) / √head_dim to the scores, where r is the sinusoidal
+    code of width n_heads · head_dim.
 
-    u, v: (n_heads, head_dim), zero at first; W: a matrix for each head. The rows are gathered by k − q. The paper's relative shift gives
-    the same numbers for consecutive positions.
+    u, v: (n_heads, head_dim), zero at first; W: a matrix for each head. The rows are gathered by k
+    − q. The paper's relative shift gives the same numbers for consecutive positions.
     Source: Dai et al. 2019, §3.3, https://arxiv.org/abs/1901.02860
     Raises ValueError for sizes that are not positive integers, or whose product is odd.
     """
 
     def __init__(self, n_heads, head_dim):
         super().__init__()
-        self.n_heads, self.head_dim = check_size("n_heads", n_heads), check_size("head_dim", head_dim)
+        self.n_heads, self.head_dim = (
+            check_size("n_heads", n_heads),
+            check_size("head_dim", head_dim),
+        )
         width = n_heads * head_dim
         if width % 2:
-            raise ValueError(f"n_heads · head_dim must be even, because each frequency needs a sine and a cosine; got n_heads={n_heads}, head_dim={head_dim}")
-        self.u, self.v = nn.Parameter(torch.zeros(n_heads, head_dim)), nn.Parameter(torch.zeros(n_heads, head_dim))
-        self.weight = nn.Parameter(torch.empty(n_heads, head_dim, width))  # of W: sines in the first half of the last axis, cosines in the second
+            raise ValueError(
+                "n_heads · head_dim must be even, because each frequency needs a sine and a"
+                f" cosine; got n_heads={n_heads}, head_dim={head_dim}"
+            )
+        self.u, self.v = (
+            nn.Parameter(torch.zeros(n_heads, head_dim)),
+            nn.Parameter(torch.zeros(n_heads, head_dim)),
+        )
+        # of W: sines in the first half of the last axis, cosines in the second
+        self.weight = nn.Parameter(torch.empty(n_heads, head_dim, width))
         nn.init.xavier_uniform_(self.weight.view(width, width))
         self.derive("inv_freq", self._inv_freq)
 
@@ -34,7 +47,8 @@ class TransformerXLRelative(PositionMethod):
         check_heads(q, k, self.n_heads, self.head_dim)
         distance = relative_positions(q, k, q_positions, k_positions)
         with torch.autocast(q.device.type, enabled=False):
-            content = self.u.float()[:, None] @ k.float().transpose(-2, -1)  # (batch, heads, 1, k_len)
+            # (batch, heads, 1, k_len)
+            content = self.u.float()[:, None] @ k.float().transpose(-2, -1)
             query = q.float() + self.v.float()[:, None]
             if consecutive(q_positions) and consecutive(k_positions):
                 every = self._every(query, self._codes(-offsets(q_positions, k_positions)))
@@ -45,22 +59,30 @@ class TransformerXLRelative(PositionMethod):
         return (content + position) / self.head_dim**0.5
 
     def _inv_freq(self, device):
-        return torch.from_numpy(formula.inverse_frequencies(self.n_heads * self.head_dim)).to(device)
+        return torch.from_numpy(formula.inverse_frequencies(self.n_heads * self.head_dim)).to(
+            device
+        )
 
     def _codes(self, distances):
         sin, cos = sin_cos(distances, self.inv_freq)
         return torch.cat([sin, cos], -1).float()
 
     def _every(self, query, codes):
-        """(q + v) · W r for every query and distance, (batch, heads, q_len, distances): the cheaper of the two orders, which differ by up to n_heads times."""
+        """(q + v) · W r for every query and distance, (batch, heads, q_len, distances): the cheaper
+        of the two orders, which differ by up to n_heads times.
+        """
         batch, q_len, n, width = query.shape[0], query.shape[2], len(codes), codes.shape[1]
         if n * width + batch * q_len * n < batch * q_len * (width + n * self.n_heads):
             return query @ (self.weight.float() @ codes.T)
         return query @ self.weight.float() @ codes.T
 
     def _pairs(self, query, q_positions, k_positions):
-        """The same products for positions with gaps: r_(i−j) is r_j reflected and turned by i (chapter 04), so turn the query instead."""
-        q_sin, q_cos = (table.float()[..., None, :, :] for table in sin_cos(q_positions, self.inv_freq))
+        """The same products for positions with gaps: r_(i−j) is r_j reflected and turned by i
+        (chapter 04), so turn the query instead.
+        """
+        q_sin, q_cos = (
+            table.float()[..., None, :, :] for table in sin_cos(q_positions, self.inv_freq)
+        )
         a, b = query.chunk(2, -1)  # a·sin(i − j) + b·cos(i − j)
         turned = torch.cat([b * q_sin - a * q_cos, a * q_sin + b * q_cos], -1)
         return turned @ self._codes(k_positions)[..., None, :, :].transpose(-2, -1)

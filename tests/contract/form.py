@@ -9,7 +9,12 @@ import run_notebooks
 
 TAGS = {"remove-cell", "hide-input", "hide-cell", "raises-exception"}
 CELL_METADATA = {"tags", "mystnb", "cellView", "jupyter"}
-MYSTNB = {"figure": {"name", "caption"}, "image": {"alt", "width"}, "code_prompt_show": None, "code_prompt_hide": None}
+MYSTNB = {
+    "figure": {"name", "caption"},
+    "image": {"alt", "width"},
+    "code_prompt_show": None,
+    "code_prompt_hide": None,
+}
 MAX_CELLS, MAX_LINES, MEDIAN_LINES, MAX_BYTES = 45, 25, 6, 1_000_000
 
 
@@ -25,9 +30,14 @@ def valid_notebook_format(notebook):
 
 
 def stored_as_the_runner_writes_it(notebook):
-    """The bytes are what tools/run_notebooks.py would write, so that running it again changes nothing."""
+    """The bytes are what tools/run_notebooks.py would write, so that running it again changes
+    nothing.
+    """
     if notebook.text != nbformat.v4.writes(notebook.node) + "\n":
-        yield "the file was written by another program: run `make notebooks`, or diffs show lines that nobody changed"
+        yield (
+            "the file was written by another program: run `make notebooks`, or diffs show lines"
+            " that nobody changed"
+        )
     again = run_notebooks.clean(copy.deepcopy(notebook.node))
     if nbformat.v4.writes(again) + "\n" != notebook.text:
         yield "holds metadata that `make notebooks` would remove or change: run it"
@@ -35,9 +45,15 @@ def stored_as_the_runner_writes_it(notebook):
 
 def python3_kernel(notebook):
     """The kernel that every installation has, without the version of the author's Python."""
-    kernel, language = notebook.node.metadata.get("kernelspec", {}), notebook.node.metadata.get("language_info", {})
+    kernel, language = (
+        notebook.node.metadata.get("kernelspec", {}),
+        notebook.node.metadata.get("language_info", {}),
+    )
     if kernel.get("name") != "python3" or kernel.get("language") != "python":
-        yield f"the kernelspec is {kernel.get('name')!r} ({kernel.get('language')!r}): it must be 'python3' for 'python'"
+        yield (
+            f"the kernelspec is {kernel.get('name')!r} ({kernel.get('language')!r}): it must be"
+            " 'python3' for 'python'"
+        )
     if dict(language) != {"name": "python"}:
         yield f"language_info is {dict(language)}: it must be {{'name': 'python'}} and nothing else"
 
@@ -62,7 +78,10 @@ def only_known_metadata(notebook):
             yield f"{cell}: metadata {key!r} is not used here: remove it"
         for key in sorted({"cellView", "jupyter"} & set(cell.metadata)):
             if not cell.is_solution:
-                yield f"{cell}: metadata {key!r} is for solutions only (first line `# @title Solution`)"
+                yield (
+                    f"{cell}: metadata {key!r} is for solutions only (first line `# @title"
+                    " Solution`)"
+                )
         if not isinstance(cell.metadata.get("mystnb", {}), dict):
             yield f"{cell}: metadata 'mystnb' must be an object"
             continue
@@ -70,7 +89,10 @@ def only_known_metadata(notebook):
             if key not in MYSTNB:
                 yield f"{cell}: metadata mystnb.{key} is not used here: remove it"
             elif MYSTNB[key] is not None and set(value) - MYSTNB[key]:
-                yield f"{cell}: metadata mystnb.{key} may hold {sorted(MYSTNB[key])}, not {sorted(set(value) - MYSTNB[key])}"
+                yield (
+                    f"{cell}: metadata mystnb.{key} may hold {sorted(MYSTNB[key])}, not"
+                    f" {sorted(set(value) - MYSTNB[key])}"
+                )
 
 
 def only_known_tags(notebook):
@@ -85,22 +107,34 @@ def only_known_tags(notebook):
 
 
 def only_code_and_markdown(notebook):
-    """No raw cells, no attachments, no empty cells: they show on some of the course's surfaces only."""
+    """No raw cells, no attachments, no empty cells: they show on some of the course's surfaces
+    only.
+    """
     for cell in notebook.cells:
         if cell.kind not in ("code", "markdown"):
-            yield f"{cell}: a {cell.kind} cell shows nowhere but in Jupyter: make it Markdown or code"
+            yield (
+                f"{cell}: a {cell.kind} cell shows nowhere but in Jupyter: make it Markdown or code"
+            )
         if cell.node.get("attachments"):
-            yield f"{cell}: holds an attached file, which the site and Colab do not show: draw the figure in code"
+            yield (
+                f"{cell}: holds an attached file, which the site and Colab do not show: draw the"
+                " figure in code"
+            )
         if not cell.source.strip():
             yield f"{cell}: is empty: remove it"
 
 
 def run_from_top_to_bottom(notebook):
-    """Execution counts 1 … n: stored outputs come from one run in order. nbval does not compare a cell without a count."""
+    """Execution counts 1 … n: stored outputs come from one run in order. nbval does not compare a
+    cell without a count.
+    """
     counts = [cell.node.get("execution_count") for cell in notebook.code]
     if counts != list(range(1, len(counts) + 1)):
         wrong = next(i for i, count in enumerate(counts) if count != i + 1)
-        yield f"{notebook.code[wrong]}: the execution count is {counts[wrong]}, not {wrong + 1}: run `make notebooks NB={notebook.number}`"
+        yield (
+            f"{notebook.code[wrong]}: the execution count is {counts[wrong]}, not {wrong + 1}: run"
+            f" `make notebooks NB={notebook.number}`"
+        )
 
 
 def small_cells(notebook):
@@ -109,20 +143,36 @@ def small_cells(notebook):
     if len(lines) > MAX_CELLS:
         yield f"{len(lines)} code cells; at most {MAX_CELLS} fit one sitting"
     if lines and median(lines) > MEDIAN_LINES:
-        yield f"the median code cell has {median(lines):g} lines; at most {MEDIAN_LINES}: split the long ones"
+        yield (
+            f"the median code cell has {median(lines):g} lines; at most {MEDIAN_LINES}: split the"
+            " long ones"
+        )
     for cell, count in zip(notebook.code, lines, strict=True):
         if count > MAX_LINES:
-            yield f"{cell}: has {count} lines; at most {MAX_LINES}: split it, or move code into sinpe"
+            yield (
+                f"{cell}: has {count} lines; at most {MAX_LINES}: split it, or move code into sinpe"
+            )
 
 
 def small_file(notebook):
     """A file that GitHub and a phone can show."""
     size = len(notebook.text.encode())
     if size > MAX_BYTES:
-        yield f"the file has {size:,} bytes; at most {MAX_BYTES:,}: draw fewer points, or a smaller figure"
+        yield (
+            f"the file has {size:,} bytes; at most {MAX_BYTES:,}: draw fewer points, or a smaller"
+            " figure"
+        )
 
 
 RULES = [
-    valid_notebook_format, stored_as_the_runner_writes_it, python3_kernel, unique_cell_ids, only_known_metadata, only_known_tags,
-    only_code_and_markdown, run_from_top_to_bottom, small_cells, small_file,
-]  # fmt: skip
+    valid_notebook_format,
+    stored_as_the_runner_writes_it,
+    python3_kernel,
+    unique_cell_ids,
+    only_known_metadata,
+    only_known_tags,
+    only_code_and_markdown,
+    run_from_top_to_bottom,
+    small_cells,
+    small_file,
+]

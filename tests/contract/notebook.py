@@ -23,7 +23,10 @@ class _UniqueKeys(yaml.SafeLoader):
         keys = [self.construct_object(key, deep=True) for key, _ in node.value]
         twice = {key for key in keys if keys.count(key) > 1}
         if twice:
-            raise ValueError(f"the key {', '.join(map(repr, twice))} stands twice, near line {node.start_mark.line + 1}")
+            raise ValueError(
+                f"the key {', '.join(map(repr, twice))} stands twice, near line"
+                f" {node.start_mark.line + 1}"
+            )
         return super().construct_mapping(node, deep)
 
 
@@ -34,7 +37,9 @@ def load_yaml(path):
 
 @dataclass(frozen=True)
 class Course:
-    """The repository's address and its pages in reading order, from _config.yml and _toc.yml under `root`."""
+    """The repository's address and its pages in reading order, from _config.yml and _toc.yml under
+    `root`.
+    """
 
     root: Path
 
@@ -53,7 +58,9 @@ class Course:
 
     @cached_property
     def pages(self):
-        """Every page of _toc.yml as it is written there, without suffix, in order; doubles are kept."""
+        """Every page of _toc.yml as it is written there, without suffix, in order; doubles are
+        kept.
+        """
 
         def walk(node):
             if isinstance(node, dict):
@@ -68,7 +75,11 @@ class Course:
     @property
     def listed(self):
         """File names of the notebooks in _toc.yml, in order."""
-        return [page.removeprefix("notebooks/") + ".ipynb" for page in self.pages if page.startswith("notebooks/")]
+        return [
+            page.removeprefix("notebooks/") + ".ipynb"
+            for page in self.pages
+            if page.startswith("notebooks/")
+        ]
 
     @property
     def stored(self):
@@ -125,12 +136,20 @@ class Notebook:
     @cached_property
     def headings(self):
         """[(level, text, cell)] in order."""
-        return [(level, text, cell) for cell in self.markdown for level, text in headings(cell.source)]
+        return [
+            (level, text, cell) for cell in self.markdown for level, text in headings(cell.source)
+        ]
 
     def section_text(self, title):
-        """The Markdown from the H2 of this title up to the next H2, from whichever cells hold it."""
+        """The Markdown from the H2 of this title up to the next H2, from whichever cells
+        hold it.
+        """
         text = "\n\n".join(cell.source for cell in self.markdown)
-        found = re.search(rf"^## {re.escape(title)}[ \t]*$(.*?)(?=^##? |\Z)", without_fences(text), re.MULTILINE | re.DOTALL)
+        found = re.search(
+            rf"^## {re.escape(title)}[ \t]*$(.*?)(?=^##? |\Z)",
+            without_fences(text),
+            re.MULTILINE | re.DOTALL,
+        )
         return found[1] if found else ""
 
     def section(self, title):
@@ -185,7 +204,11 @@ class Cell:
             elif output.output_type == "error":
                 found.append(("error", "\n".join(output.traceback)))
             else:
-                found += [(kind, text) for kind, text in output.data.items() if kind.startswith("text/") and isinstance(text, str)]
+                found += [
+                    (kind, text)
+                    for kind, text in output.data.items()
+                    if kind.startswith("text/") and isinstance(text, str)
+                ]
         return found
 
     @property
@@ -195,31 +218,61 @@ class Cell:
     def __str__(self):
         first = next((line.strip() for line in self.source.splitlines() if line.strip()), "empty")
         first = first if len(first) <= 50 else first[:49] + "…"
-        return f"In [{self.count}] ({first})" if self.kind == "code" else f"{self.kind} cell {self.node.get('id', '')} ({first})"
+        return (
+            f"In [{self.count}] ({first})"
+            if self.kind == "code"
+            else f"{self.kind} cell {self.node.get('id', '')} ({first})"
+        )
 
 
 def headings(source):
     """[(level, text)] of the ATX headings of a Markdown text, outside code."""
-    return [(len(match[1]), match[2].strip()) for match in re.finditer(r"^(#{1,6})[ \t]+(.*?)[ \t#]*$", without_fences(source), re.MULTILINE)]
+    return [
+        (len(match[1]), match[2].strip())
+        for match in re.finditer(
+            r"^(#{1,6})[ \t]+(.*?)[ \t#]*$", without_fences(source), re.MULTILINE
+        )
+    ]
 
 
 def without_fences(source):
     """Markdown without its fenced code blocks; the number of lines stays."""
-    return re.sub(r"^( {0,3})(`{3,}|~{3,})[^\n]*\n.*?(?:^ {0,3}\2[`~]*[ \t]*$|\Z)", lambda m: "\n" * m[0].count("\n"), source, flags=re.MULTILINE | re.DOTALL)
+    return re.sub(
+        r"^( {0,3})(`{3,}|~{3,})[^\n]*\n.*?(?:^ {0,3}\2[`~]*[ \t]*$|\Z)",
+        lambda m: "\n" * m[0].count("\n"),
+        source,
+        flags=re.MULTILINE | re.DOTALL,
+    )
 
 
 def without_code(source):
     """Markdown without code blocks and code spans."""
-    return re.sub(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", lambda m: "␣" + "\n" * m[0].count("\n"), without_fences(source), flags=re.DOTALL)
+    return re.sub(
+        r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)",
+        lambda m: "␣" + "\n" * m[0].count("\n"),
+        without_fences(source),
+        flags=re.DOTALL,
+    )
 
 
 def without_maths(source):
     """Markdown without code and formulas."""
-    text = re.sub(r"\$\$.+?\$\$", lambda m: "␣" + "\n" * m[0].count("\n"), without_code(source), flags=re.DOTALL)
-    return re.sub(r"(?<!\\)\$(?!\s)[^$\n]+(?:\n[^$\n]+)*?(?<!\\)\$", lambda m: "␣" + "\n" * m[0].count("\n"), text)
+    text = re.sub(
+        r"\$\$.+?\$\$",
+        lambda m: "␣" + "\n" * m[0].count("\n"),
+        without_code(source),
+        flags=re.DOTALL,
+    )
+    return re.sub(
+        r"(?<!\\)\$(?!\s)[^$\n]+(?:\n[^$\n]+)*?(?<!\\)\$",
+        lambda m: "␣" + "\n" * m[0].count("\n"),
+        text,
+    )
 
 
-LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\(<?((?:[^()\s<>]|\([^()\s]*\))*)>?(?:\s+\"[^\"]*\")?\)")
+LINK = re.compile(
+    r"(?<!!)\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\(<?((?:[^()\s<>]|\([^()\s]*\))*)>?(?:\s+\"[^\"]*\")?\)"
+)
 
 
 def links(source):

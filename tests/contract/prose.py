@@ -1,4 +1,6 @@
-"""Rules about the text: Markdown that reads the same on the site, in Jupyter, in Colab and on GitHub."""
+"""Rules about the text: Markdown that reads the same on the site, in Jupyter, in Colab and on
+GitHub.
+"""
 
 import re
 from urllib.parse import unquote
@@ -8,9 +10,17 @@ from contract.notebook import LINK, headings, links, without_code, without_fence
 # (what it is, pattern, what to do), looked for outside code and formulas
 NOT_PLAIN = [
     ("an HTML tag or comment", r"</?[A-Za-z][\w-]*(?:\s[^<>]*)?/?>|<!--", "write Markdown"),
-    ("an image", r"!\[[^\]]*\]\(|!\[[^\]]*\]\[", "draw the figure in code: Colab has this one file only"),
+    (
+        "an image",
+        r"!\[[^\]]*\]\(|!\[[^\]]*\]\[",
+        "draw the figure in code: Colab has this one file only",
+    ),
     ("a substitution", r"\{\{", "write the text itself"),
-    ("a footnote", r"\[\^[^\]]+\]", "put it into the text: Jupyter and Colab do not know footnotes"),
+    (
+        "a footnote",
+        r"\[\^[^\]]+\]",
+        "put it into the text: Jupyter and Colab do not know footnotes",
+    ),
     ("an attribute list", r"(?<=[\])␣])\{[^}\n]+\}", "leave it out: only MyST knows it"),
     ("a label", r"^\([\w:.-]+\)=[ \t]*$", "link to the heading: [text](#heading-in-small-letters)"),
     ("a MyST comment", r"^%", "remove it: other programs show it"),
@@ -18,12 +28,26 @@ NOT_PLAIN = [
     ("a definition list", r"^:[ \t]+\S", "use a list or a table"),
     ("struck-out text", r"~~", "remove it"),
     ("LaTeX outside $…$", r"\\[(\[]|\\begin\{", "put it between $…$ or $$…$$"),
-    ("a heading underlined with = or -", r"^[^\n|#>\-\s][^\n|]*\n(?:=+|-+)[ \t]*$", "write it with #"),
-    ("an emoji", "[\U0001f300-\U0001faff\U0001f1e6-\U0001f1ff\u2b50\u26a0\u2705\u274c\u2728]", "words are enough"),
-    ("unfinished text", r"\b(?:TODO|FIXME|XXX|TBD)\b|(?i:\blorem ipsum\b|\bcoming soon\b|\bunder construction\b)", "finish it"),
+    (
+        "a heading underlined with = or -",
+        r"^[^\n|#>\-\s][^\n|]*\n(?:=+|-+)[ \t]*$",
+        "write it with #",
+    ),
+    (
+        "an emoji",
+        "[\U0001f300-\U0001faff\U0001f1e6-\U0001f1ff\u2b50\u26a0\u2705\u274c\u2728]",
+        "words are enough",
+    ),
+    (
+        "unfinished text",
+        r"\b(?:TODO|FIXME|XXX|TBD)\b|(?i:\blorem ipsum\b|\bcoming soon\b|\bunder construction\b)",
+        "finish it",
+    ),
 ]
 WORDS = (10, 20)  # of prose for a line of code
-MACROS = r"\\(?:newcommand|renewcommand|def|label|eqref|ref|require|DeclareMathOperator)(?![A-Za-z])"
+MACROS = (
+    r"\\(?:newcommand|renewcommand|def|label|eqref|ref|require|DeclareMathOperator)(?![A-Za-z])"
+)
 
 
 def plain_markdown(notebook):
@@ -55,7 +79,9 @@ def _roles(source):
 
 
 def formulas_are_closed(notebook):
-    """Every $ has its partner, and no macro is defined or label set: these do not travel from cell to cell."""
+    """Every $ has its partner, and no macro is defined or label set: these do not travel from cell
+    to cell.
+    """
     for cell in notebook.markdown:
         text = without_code(cell.source)
         if text.count("$$") % 2:
@@ -64,16 +90,27 @@ def formulas_are_closed(notebook):
             rest = re.sub(r"\$\$.+?\$\$", "", text, flags=re.DOTALL)
             for paragraph in re.split(r"\n\s*\n", rest):
                 if len(re.findall(r"(?<!\\)\$", paragraph)) % 2:
-                    yield f"{cell}: an odd number of $ in {paragraph.strip()[:60]!r}: a formula is not closed (write \\$ for the sign itself)"
+                    yield (
+                        f"{cell}: an odd number of $ in {paragraph.strip()[:60]!r}: a formula is"
+                        " not closed (write \\$ for the sign itself)"
+                    )
         for found in re.finditer(MACROS, text):
             yield f"{cell}: uses {found[0]}: write the formula out"
         for line in text.splitlines():
-            if line.lstrip().startswith("|") and any("|" in formula.replace(r"\|", "") for formula in re.findall(r"(?<!\\)\$([^$]+)(?<!\\)\$", line)):
-                yield f"{cell}: a formula in a table holds |, which ends the table's cell: write \\lvert … \\rvert or \\mid"
+            if line.lstrip().startswith("|") and any(
+                "|" in formula.replace(r"\|", "")
+                for formula in re.findall(r"(?<!\\)\$([^$]+)(?<!\\)\$", line)
+            ):
+                yield (
+                    f"{cell}: a formula in a table holds |, which ends the table's cell: write"
+                    " \\lvert … \\rvert or \\mid"
+                )
 
 
 def headings_are_plain(notebook):
-    """One H1, first of all; levels in order; no formulas (tabs and search show them raw); no two alike."""
+    """One H1, first of all; levels in order; no formulas (tabs and search show them raw); no two
+    alike.
+    """
     found = notebook.headings
     ones = [cell for level, _, cell in found if level == 1]
     if len(ones) != 1:
@@ -83,9 +120,15 @@ def headings_are_plain(notebook):
     before = 0
     for level, text, cell in found:
         if level > before + 1:
-            yield f"{cell}: the heading “{text}” has level {level} after level {before}: do not skip a level"
+            yield (
+                f"{cell}: the heading “{text}” has level {level} after level {before}: do not skip"
+                " a level"
+            )
         if "$" in text or "\\" in text:
-            yield f"{cell}: the heading “{text}” holds a formula: browser tabs, the sidebar and the search show it raw"
+            yield (
+                f"{cell}: the heading “{text}” holds a formula: browser tabs, the sidebar and the"
+                " search show it raw"
+            )
         if text.endswith((".", ":")):
             yield f"{cell}: the heading “{text}” ends in {text[-1]!r}: leave it out"
         if sum(other == text for _, other, _ in found) > 1:
@@ -104,7 +147,9 @@ def anchors(path, course):
     if path.suffix == ".ipynb":
         return {slug(text) for _, text, _ in course.notebook(path.name).headings}
     source = path.read_text(encoding="utf-8")
-    return {slug(text) for _, text in headings(source)} | set(re.findall(r"^\(([\w:.-]+)\)=", source, re.MULTILINE))
+    return {slug(text) for _, text in headings(source)} | set(
+        re.findall(r"^\(([\w:.-]+)\)=", source, re.MULTILINE)
+    )
 
 
 def links_resolve(notebook):
@@ -121,14 +166,29 @@ def links_resolve(notebook):
             page, _, anchor = unquote(target).partition("#")
             path = (folder / page).resolve() if page else folder / notebook.name
             if page and not path.is_file():
-                yield f"{cell}: the link to {target} leads nowhere: no such file beside the notebook"
+                yield (
+                    f"{cell}: the link to {target} leads nowhere: no such file beside the notebook"
+                )
             elif page and not _is_a_page(path, notebook.course):
-                yield f"{cell}: the link to {target} leaves the site: only pages of _toc.yml can be linked (others by their full address)"
+                yield (
+                    f"{cell}: the link to {target} leaves the site: only pages of _toc.yml can be"
+                    " linked (others by their full address)"
+                )
             elif anchor:
-                here = {slug(title) for _, title, _ in notebook.headings} if not page else anchors(path, notebook.course)
+                here = (
+                    {slug(title) for _, title, _ in notebook.headings}
+                    if not page
+                    else anchors(path, notebook.course)
+                )
                 if anchor not in here:
-                    near = [name for name in sorted(here) if set(name.split("-")) & set(anchor.split("-"))]
-                    yield f"{cell}: there is no heading for {target}" + (f"; near: {', '.join('#' + name for name in near[:4])}" if near else "")
+                    near = [
+                        name
+                        for name in sorted(here)
+                        if set(name.split("-")) & set(anchor.split("-"))
+                    ]
+                    yield f"{cell}: there is no heading for {target}" + (
+                        f"; near: {', '.join('#' + name for name in near[:4])}" if near else ""
+                    )
 
 
 def _is_a_page(path, course):
@@ -136,17 +196,29 @@ def _is_a_page(path, course):
 
 
 def own_address(notebook):
-    """Links to the course's own repository, Binder and Colab name the repository and branch of _config.yml, and a path that exists."""
+    """Links to the course's own repository, Binder and Colab name the repository and branch of
+    _config.yml, and a path that exists.
+    """
     repository, branch = notebook.course.repository, notebook.course.branch
     for cell in notebook.markdown:
         for _, target in links(cell.source):
-            binder = re.match(r"https://mybinder\.org/v2/gh/([^/]+/[^/]+)/([^?]+)\?urlpath=lab/tree/(.+)", target)
-            colab = re.match(r"https://colab\.research\.google\.com/github/([^/]+/[^/]+)/blob/([^/]+)/(.+)", target)
+            binder = re.match(
+                r"https://mybinder\.org/v2/gh/([^/]+/[^/]+)/([^?]+)\?urlpath=lab/tree/(.+)", target
+            )
+            colab = re.match(
+                r"https://colab\.research\.google\.com/github/([^/]+/[^/]+)/blob/([^/]+)/(.+)",
+                target,
+            )
             found = binder or colab
-            if not found and ("mybinder.org/v2" in target or "colab.research.google.com/github" in target):
+            if not found and (
+                "mybinder.org/v2" in target or "colab.research.google.com/github" in target
+            ):
                 yield f"{cell}: {target} is not of the form that Binder or Colab opens"
             if not found:
-                found = re.match(rf"https://github\.com/({re.escape(repository)})/(?:blob|tree|edit)/([^/]+)/(.+)", target)
+                found = re.match(
+                    rf"https://github\.com/({re.escape(repository)})/(?:blob|tree|edit)/([^/]+)/(.+)",
+                    target,
+                )
             if found and found[1] != repository:
                 yield f"{cell}: {target} names the repository {found[1]}, not {repository}"
             if found and found[2] != branch:
@@ -160,7 +232,17 @@ def words_and_code_in_balance(notebook):
     words = sum(len(re.findall(r"\w+", without_code(cell.source))) for cell in notebook.markdown)
     lines = sum(bool(line.strip()) for cell in notebook.code for line in cell.source.splitlines())
     if lines and not WORDS[0] <= round(words / lines) <= WORDS[1]:
-        yield f"{words} words of prose for {lines} lines of code, {words / lines:.1f} a line; it should be {WORDS[0]} to {WORDS[1]}"
+        yield (
+            f"{words} words of prose for {lines} lines of code, {words / lines:.1f} a line; it"
+            f" should be {WORDS[0]} to {WORDS[1]}"
+        )
 
 
-RULES = [plain_markdown, formulas_are_closed, headings_are_plain, links_resolve, own_address, words_and_code_in_balance]
+RULES = [
+    plain_markdown,
+    formulas_are_closed,
+    headings_are_plain,
+    links_resolve,
+    own_address,
+    words_and_code_in_balance,
+]

@@ -1,4 +1,6 @@
-"""Rules about the shape of a chapter: how it opens, how it closes, and what an exercise is made of."""
+"""Rules about the shape of a chapter: how it opens, how it closes, and what an exercise is
+made of.
+"""
 
 import ast
 import re
@@ -20,7 +22,9 @@ def launch_line(notebook):
     """The line that opens this notebook in Binder and in Colab."""
     repository, branch, name = notebook.course.repository, notebook.course.branch, notebook.name
     return (
-        f"Run it: [Binder](https://mybinder.org/v2/gh/{repository}/{branch}?urlpath=lab/tree/notebooks/{name}) · "
+        "Run it:"
+        f" [Binder](https://mybinder.org/v2/gh/{repository}/{branch}"
+        f"?urlpath=lab/tree/notebooks/{name}) · "
         f"[Colab](https://colab.research.google.com/github/{repository}/blob/{branch}/notebooks/{name})"
     )
 
@@ -33,7 +37,9 @@ def items(text):
 def _goals(notebook):
     """The items below **You will be able to**, up to the next bold heading."""
     text = notebook.cells[1].source if len(notebook.cells) > 1 else ""
-    found = re.search(r"\*\*You will be able to[^*]*\*\*(.*?)(?=^\*\*|\Z)", text, re.DOTALL | re.MULTILINE)
+    found = re.search(
+        r"\*\*You will be able to[^*]*\*\*(.*?)(?=^\*\*|\Z)", text, re.DOTALL | re.MULTILINE
+    )
     return items(found[1]) if found else []
 
 
@@ -44,29 +50,47 @@ def opens_with_title_and_launch_links(notebook):
         return
     parts = [part.strip() for part in notebook.cells[0].source.split("\n\n") if part.strip()]
     if parts[-1] != launch_line(notebook):
-        yield f"{notebook.cells[0]}: its last paragraph must be exactly:\n    {launch_line(notebook)}"
+        yield (
+            f"{notebook.cells[0]}: its last paragraph must be exactly:\n    {launch_line(notebook)}"
+        )
     if len(parts) < 3 or not parts[1].endswith((".", "?")):
-        yield f"{notebook.cells[0]}: between title and launch links stands one sentence that says what the reader will have"
+        yield (
+            f"{notebook.cells[0]}: between title and launch links stands one sentence that says"
+            " what the reader will have"
+        )
 
 
 def says_what_it_teaches(notebook):
     """Second cell: what the reader will be able to do, what it takes, how long it lasts."""
-    text = notebook.cells[1].source if len(notebook.cells) > 1 and notebook.cells[1].kind == "markdown" else ""
+    text = (
+        notebook.cells[1].source
+        if len(notebook.cells) > 1 and notebook.cells[1].kind == "markdown"
+        else ""
+    )
     for words in ("You will be able to", "You need", "Time"):
         if not re.search(rf"\*\*{words}[^*]*\*\*", text):
             yield f"the second cell must be Markdown and say **{words}**"
     if len(_goals(notebook)) not in GOALS:
-        yield f"**You will be able to** has {len(_goals(notebook))} list items; 3 to 5 things that a test could ask"
+        yield (
+            f"**You will be able to** has {len(_goals(notebook))} list items; 3 to 5 things that a"
+            " test could ask"
+        )
     time = re.search(r"\*\*Time[^*]*\*\*(.*)", text)
-    if time and not (re.search(r"\d+[^.]*\bminutes?\b", time[1]) and re.search(r"\d+[^.]*\bseconds?\b", time[1])):
+    if time and not (
+        re.search(r"\d+[^.]*\bminutes?\b", time[1]) and re.search(r"\d+[^.]*\bseconds?\b", time[1])
+    ):
         yield "**Time** must give minutes to read and seconds to run"
 
 
 def set_up_cell(notebook):
-    """The first code cell installs sinpe on Colab and does nothing elsewhere; the site leaves it out."""
+    """The first code cell installs sinpe on Colab and does nothing elsewhere; the site leaves it
+    out.
+    """
     first = notebook.code[0] if notebook.code else None
     if first is None or first.source != notebook.setup:
-        yield "the first code cell must be exactly:\n" + "\n".join(f"    {line}" for line in notebook.setup.splitlines())
+        yield "the first code cell must be exactly:\n" + "\n".join(
+            f"    {line}" for line in notebook.setup.splitlines()
+        )
         return
     if first.metadata.get("tags") != ["remove-cell"]:
         yield f"{first}: its tags must be ['remove-cell']"
@@ -81,9 +105,15 @@ def closes_like_every_chapter(notebook):
     """The last sections are the same in every chapter, in the same order."""
     found = [text for level, text, _ in notebook.headings if level == 2]
     if found[-len(CLOSING) :] != CLOSING:
-        yield f"the last headings of level 2 are {', '.join(found[-len(CLOSING) :]) or 'missing'}; they must be {', '.join(CLOSING)}"
+        yield (
+            f"the last headings of level 2 are {', '.join(found[-len(CLOSING) :]) or 'missing'};"
+            f" they must be {', '.join(CLOSING)}"
+        )
     if len(found) < len(CLOSING) + 2:
-        yield f"{len(found)} headings of level 2: before the closing ones a chapter has sections of its own"
+        yield (
+            f"{len(found)} headings of level 2: before the closing ones a chapter has sections of"
+            " its own"
+        )
 
 
 def lets_the_reader_predict(notebook):
@@ -96,17 +126,23 @@ def mistakes_have_a_check(notebook):
     """The common mistakes are run, and a check catches them."""
     cells = [cell for cell in notebook.section("Common mistakes") if cell.kind == "code"]
     if not any(syntax.assertions(cell.tree) for cell in cells):
-        yield "## Common mistakes asserts nothing: each mistake stands with the check that catches it"
+        yield (
+            "## Common mistakes asserts nothing: each mistake stands with the check that catches it"
+        )
 
 
 def real_code_is_linked(notebook):
     """What published implementations do can be read there."""
-    if not any(target.startswith("https://") for _, target in links(notebook.section_text("In real code"))):
+    if not any(
+        target.startswith("https://") for _, target in links(notebook.section_text("In real code"))
+    ):
         yield "## In real code links to no code"
 
 
 def exercises_can_be_done(notebook):
-    """3 to 5 exercises, each: text, a stub whose check says “Not attempted”, a folded solution that passes the same check."""
+    """3 to 5 exercises, each: text, a stub whose check says “Not attempted”, a folded solution that
+    passes the same check.
+    """
     section = notebook.section("Exercises")
     groups, group = [], None
     for cell in section:
@@ -125,15 +161,26 @@ def exercises_can_be_done(notebook):
         if not re.match(rf"Exercise {number}: \S", title):
             yield f"{cell}: the heading must be “### Exercise {number}: …”"
         if len(code) != 2:
-            yield f"{cell}: has {len(code)} code cells; an exercise has two: the stub and the solution"
+            yield (
+                f"{cell}: has {len(code)} code cells; an exercise has two: the stub and the"
+                " solution"
+            )
             continue
         yield from _stub_faults(code[0])
         yield from _solution_faults(code[1], _stub_check(code[0]))
 
 
 def _check_called(statement):
-    """The name in exercises.check_…(…), shown as a value or asserted; "" for any other statement."""
-    call = statement.value if isinstance(statement, ast.Expr) else statement.test if isinstance(statement, ast.Assert) else None
+    """The name in exercises.check_…(…), shown as a value or asserted; "" for any other
+    statement.
+    """
+    call = (
+        statement.value
+        if isinstance(statement, ast.Expr)
+        else statement.test
+        if isinstance(statement, ast.Assert)
+        else None
+    )
     name = syntax.dotted(call.func) if isinstance(call, ast.Call) else ""
     return name if name.startswith("exercises.check_") else ""
 
@@ -146,11 +193,16 @@ def _stub_check(cell):
 def _stub_faults(cell):
     if not _stub_check(cell):
         yield f"{cell}: the stub must end in the check as last expression: exercises.check_…(…)"
-    if cell.tree is None or not any(isinstance(node, ast.Constant) and node.value is Ellipsis for node in ast.walk(cell.tree)):
+    if cell.tree is None or not any(
+        isinstance(node, ast.Constant) and node.value is Ellipsis for node in ast.walk(cell.tree)
+    ):
         yield f"{cell}: the stub must leave `...` for the reader to fill in"
     shown = [text for kind, text in cell.texts if kind == "text/plain"]
     if len(cell.outputs) != 1 or len(shown) != 1 or not shown[0].startswith("Not attempted"):
-        yield f"{cell}: the stub must show “Not attempted: …” and nothing else, not {shown[0][:60] if shown else 'nothing'!r}"
+        yield (
+            f"{cell}: the stub must show “Not attempted: …” and nothing else, not"
+            f" {shown[0][:60] if shown else 'nothing'!r}"
+        )
 
 
 def _solution_faults(cell, check):
@@ -158,9 +210,16 @@ def _solution_faults(cell, check):
         yield f"{cell}: the solution's first line must be `# @title Solution`"
     for key, value in SOLUTION.items():
         if cell.metadata.get(key) != value:
-            yield f"{cell}: the solution's metadata {key!r} is {cell.metadata.get(key)!r}; it must be {value!r}"
+            yield (
+                f"{cell}: the solution's metadata {key!r} is {cell.metadata.get(key)!r}; it must be"
+                f" {value!r}"
+            )
     body = cell.tree.body if cell.tree is not None else []
-    checks = [_check_called(statement) for statement in body if isinstance(statement, ast.Assert) and _check_called(statement)]
+    checks = [
+        _check_called(statement)
+        for statement in body
+        if isinstance(statement, ast.Assert) and _check_called(statement)
+    ]
     if not checks or not isinstance(body[-1], ast.Assert):
         yield f"{cell}: the solution must hold `assert exercises.check_…(…)` and end in an assert"
     elif check and check not in checks:
@@ -179,7 +238,10 @@ def recap_mirrors_the_goals(notebook):
     """The recap answers each thing that the chapter promised, one for one."""
     answers, goals = items(notebook.section_text("Recap")), _goals(notebook)
     if len(answers) != len(goals):
-        yield f"## Recap has {len(answers)} list items, **You will be able to** has {len(goals)}: one for each"
+        yield (
+            f"## Recap has {len(answers)} list items, **You will be able to** has {len(goals)}: one"
+            " for each"
+        )
 
 
 def further_reading_is_dated_and_linked(notebook):
@@ -195,6 +257,15 @@ def further_reading_is_dated_and_linked(notebook):
 
 
 RULES = [
-    opens_with_title_and_launch_links, says_what_it_teaches, set_up_cell, closes_like_every_chapter, lets_the_reader_predict, mistakes_have_a_check,
-    real_code_is_linked, exercises_can_be_done, solutions_stand_in_exercises, recap_mirrors_the_goals, further_reading_is_dated_and_linked,
-]  # fmt: skip
+    opens_with_title_and_launch_links,
+    says_what_it_teaches,
+    set_up_cell,
+    closes_like_every_chapter,
+    lets_the_reader_predict,
+    mistakes_have_a_check,
+    real_code_is_linked,
+    exercises_can_be_done,
+    solutions_stand_in_exercises,
+    recap_mirrors_the_goals,
+    further_reading_is_dated_and_linked,
+]

@@ -9,7 +9,9 @@ def aliases(tree):
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for name in node.names:
-                found[name.asname or name.name.split(".")[0]] = name.name if name.asname else name.name.split(".")[0]
+                found[name.asname or name.name.split(".")[0]] = (
+                    name.name if name.asname else name.name.split(".")[0]
+                )
         elif isinstance(node, ast.ImportFrom):
             for name in node.names:
                 found[name.asname or name.name] = f"{node.module}.{name.name}"
@@ -17,7 +19,9 @@ def aliases(tree):
 
 
 def dotted(node, known=None):
-    """The full dotted name of a Name or Attribute, with import aliases replaced; "" for anything else."""
+    """The full dotted name of a Name or Attribute, with import aliases replaced; "" for anything
+    else.
+    """
     if isinstance(node, ast.Name):
         return (known or {}).get(node.id, node.id)
     if isinstance(node, ast.Attribute):
@@ -42,30 +46,47 @@ def top_level(tree):
 
 
 def prints(tree):
-    """Whether the cell prints for certain: a call of print outside functions, conditions and handlers."""
+    """Whether the cell prints for certain: a call of print outside functions, conditions and
+    handlers.
+    """
     waiting = list(tree.body)
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.Call) and dotted(node.func) == "print":
             return True
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda | ast.If | ast.IfExp | ast.Try | ast.While):
+        if not isinstance(
+            node,
+            ast.FunctionDef
+            | ast.AsyncFunctionDef
+            | ast.ClassDef
+            | ast.Lambda
+            | ast.If
+            | ast.IfExp
+            | ast.Try
+            | ast.While,
+        ):
             waiting += ast.iter_child_nodes(node)
     return False
 
 
 def assertions(tree):
-    """The assert statements of the code, and its calls of np.testing.assert_… and torch.testing.assert_…"""
+    """The assert statements of the code, and its calls of np.testing.assert_… and
+    torch.testing.assert_…
+    """
     if tree is None:
         return []
     return [
         node
         for node in ast.walk(tree)
-        if isinstance(node, ast.Assert) or (isinstance(node, ast.Call) and ".testing.assert_" in dotted(node.func, aliases(tree)))
+        if isinstance(node, ast.Assert)
+        or (isinstance(node, ast.Call) and ".testing.assert_" in dotted(node.func, aliases(tree)))
     ]
 
 
 def why_it_cannot_fail(node, imported=()):
-    """Why an assertion is true whatever the code above it does; "" if it can fail. imported: names of modules."""
+    """Why an assertion is true whatever the code above it does; "" if it can fail. imported: names
+    of modules.
+    """
     if isinstance(node, ast.Call):  # np.testing.assert_allclose(a, a)
         return _compares_with_itself(node)
     if isinstance(node.test, ast.Tuple):
@@ -79,14 +100,28 @@ def _always_true(test, imported):
     if isinstance(test, ast.JoinedStr | ast.Lambda | ast.GeneratorExp):
         return "it asserts a text, a function or a generator, which is always true"
     if isinstance(test, ast.Tuple | ast.List | ast.Set | ast.Dict):
-        return "it asserts a collection, which is true whatever is in it" if getattr(test, "elts", None) or getattr(test, "keys", None) else ""
-    if isinstance(test, ast.Attribute) and isinstance(test.value, ast.Name) and test.value.id in imported:
+        return (
+            "it asserts a collection, which is true whatever is in it"
+            if getattr(test, "elts", None) or getattr(test, "keys", None)
+            else ""
+        )
+    if (
+        isinstance(test, ast.Attribute)
+        and isinstance(test.value, ast.Name)
+        and test.value.id in imported
+    ):
         return f"it asserts the function {ast.unparse(test)} and does not call it"
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        return "it asserts `not` of a constant" if isinstance(test.operand, ast.Constant) and not test.operand.value else ""
+        return (
+            "it asserts `not` of a constant"
+            if isinstance(test.operand, ast.Constant) and not test.operand.value
+            else ""
+        )
     if isinstance(test, ast.BoolOp):
         reasons = [_always_true(value, imported) for value in test.values]
-        return next(filter(None, reasons), "") if isinstance(test.op, ast.Or) or all(reasons) else ""
+        return (
+            next(filter(None, reasons), "") if isinstance(test.op, ast.Or) or all(reasons) else ""
+        )
     if isinstance(test, ast.Compare):
         return _compare_always_true(test)
     return _compares_with_itself(test) if isinstance(test, ast.Call) else ""
@@ -96,20 +131,45 @@ def _compare_always_true(test):
     left, operator, right = test.left, test.ops[0], test.comparators[0]
     if len(test.ops) > 1:
         return ""
-    if isinstance(operator, ast.Eq | ast.LtE | ast.GtE | ast.Is) and ast.dump(left) == ast.dump(right):
+    if isinstance(operator, ast.Eq | ast.LtE | ast.GtE | ast.Is) and ast.dump(left) == ast.dump(
+        right
+    ):
         return "it compares a thing with itself"
     if all(isinstance(side, ast.Constant) for side in (left, right)):
         return "it compares two constants"
     size = isinstance(left, ast.Call) and dotted(left.func).rpartition(".")[2] in {"len", "abs"}
-    if size and isinstance(operator, ast.GtE) and isinstance(right, ast.Constant) and right.value == 0:
+    if (
+        size
+        and isinstance(operator, ast.GtE)
+        and isinstance(right, ast.Constant)
+        and right.value == 0
+    ):
         return f"{ast.unparse(left)} is never negative"
     return ""
 
 
 def _compares_with_itself(call):
-    comparison = {"allclose", "array_equal", "isclose", "equal", "assert_allclose", "assert_array_equal", "assert_close", "assert_equal"}
-    if dotted(call.func).rpartition(".")[2] in comparison and len(call.args) >= 2 and ast.dump(call.args[0]) == ast.dump(call.args[1]):
+    comparison = {
+        "allclose",
+        "array_equal",
+        "isclose",
+        "equal",
+        "assert_allclose",
+        "assert_array_equal",
+        "assert_close",
+        "assert_equal",
+    }
+    if (
+        dotted(call.func).rpartition(".")[2] in comparison
+        and len(call.args) >= 2
+        and ast.dump(call.args[0]) == ast.dump(call.args[1])
+    ):
         return "it compares a thing with itself"
-    if dotted(call.func) in {"bool", "all", "any"} and len(call.args) == 1 and isinstance(call.args[0], ast.Constant) and call.args[0].value:
+    if (
+        dotted(call.func) in {"bool", "all", "any"}
+        and len(call.args) == 1
+        and isinstance(call.args[0], ast.Constant)
+        and call.args[0].value
+    ):
         return "it asserts a constant"
     return ""
