@@ -24,13 +24,13 @@ from sinpe.experiments import (
     runner,
 )
 from sinpe.experiments.__main__ import main
-from sinpe.experiments.measures import METHODS, places
-from sinpe.experiments.statistics import differences, estimate
-from sinpe.experiments.studies import EXTENSIONS, STUDIES, TASKS
+from sinpe.experiments.estimates import differences, estimate
+from sinpe.experiments.studies import STUDIED_EXTENSIONS, STUDIES, TASKS
 from sinpe.experiments.study import core_seconds
 from sinpe.experiments.verify import verify
 from sinpe.text import Corpus, english
 from sinpe.training import train
+from sinpe.training.measures import METHODS, places
 from sinpe.transformer import Transformer
 
 LENGTH, TASK, COST = map(get_study, ("length", "tasks", "cost"))
@@ -118,9 +118,11 @@ def test_every_extension_is_read_without_and_with_a_fine_tune_with_plain_rotary_
         if c.section == "extension"
     }
     tuned = [dict(c.config.measure_options) for c in LENGTH.cells if c.section == "fine-tune"]
-    assert untouched == set(EXTENSIONS) and {options.get("extension") for options in tuned} == {
+    assert untouched == set(STUDIED_EXTENSIONS) and {
+        options.get("extension") for options in tuned
+    } == {
         None,
-        *EXTENSIONS,
+        *STUDIED_EXTENSIONS,
     }
     assert len({options["tune"] for options in tuned}) == 1
     assert all(

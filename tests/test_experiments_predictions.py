@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from sinpe.experiments.estimates import differences
 from sinpe.experiments.predictions import OUTCOMES, PREDICTIONS, Outcome, Prediction, Smaller, judge
-from sinpe.experiments.statistics import differences
 from sinpe.experiments.studies import get_study
 
 

@@ -13,7 +13,8 @@ from sinpe import NoPosition, SinusoidalEncoding, TransformerConfig
 from sinpe.experiments import build_position
 from sinpe.tasks import IGNORE, WhichFirst
 from sinpe.text import english
-from sinpe.training import Run, RunConfig, _loss, _schedule, train
+from sinpe.training import Run, RunConfig, train
+from sinpe.training.loop import _loss, _schedule
 
 
 def small(**changes):

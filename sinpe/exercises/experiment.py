@@ -233,7 +233,7 @@ def _unpaired(these, those):
 
 def _t(level, df):
     # its package needs torch, the other checks do not
-    from sinpe.experiments.statistics import t_quantile
+    from sinpe.experiments.estimates import t_quantile
 
     return t_quantile(level, df)
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from itertools import combinations
 from statistics import fmean
 
-from sinpe.experiments.measures import METHODS, numbers, places
+from sinpe.experiments.estimates import Difference, differences, estimate, steps_to_reach
 from sinpe.experiments.records import identity
-from sinpe.experiments.statistics import Difference, differences, estimate, steps_to_reach
 from sinpe.experiments.studies import get_study
+from sinpe.training.measures import METHODS, numbers, places
 
 
 @dataclass(frozen=True)

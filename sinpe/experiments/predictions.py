@@ -9,7 +9,7 @@ synthetic tasks and the bases had no pilot.
 
 from dataclasses import dataclass
 
-from sinpe.experiments.statistics import differences
+from sinpe.experiments.estimates import differences
 
 OUTCOMES = ("lower", "higher", "equal")
 

@@ -55,7 +55,7 @@ def run_study(study, folder=None, *, seeds=None, only=(), workers=None, schedule
         there = records.load_records(study, folder)
         done = {records.name_of(record["config"], record["seed"]) for record in there}
         missing = [config for config in wanted if records.name_of(config, config.seed) not in done]
-        text = _same_text(there, missing)
+        text = _text_of_records(there, missing)
         failures = []
         with (
             contextlib.closing(execute(missing, workers, scheduler)) as results,
@@ -207,7 +207,7 @@ def _cluster(address):
         log.setLevel(level)
 
 
-def _same_text(there, missing):
+def _text_of_records(there, missing):
     """The fingerprint of this machine's text, if it is needed. RecordError if records were made on
     another one.
     """

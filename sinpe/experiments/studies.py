@@ -5,17 +5,17 @@ what takes part in none.
 import math
 from functools import lru_cache
 
-from sinpe.experiments.measures import LENGTHS, METHODS, MULTIPLES
 from sinpe.experiments.study import Cell, Comparison, Study
 from sinpe.tasks import build_task
 from sinpe.training import RunConfig
+from sinpe.training.measures import LENGTHS, METHODS, MULTIPLES
 from sinpe.transformer import TransformerConfig
 
 # the paper's authors, PyTorch's default, GPT-2 and BERT
 STDS = {"d^-1/2": None, "1": 1.0, "0.02": 0.02}
 RATES = {"1/3": 1 / 3, "1": 1.0, "3": 3.0}
 ON_OFF = ("on", "off")
-EXTENSIONS = ("position-interpolation", "ntk-aware", "dynamic-ntk", "yarn")
+STUDIED_EXTENSIONS = ("position-interpolation", "ntk-aware", "dynamic-ntk", "yarn")
 # steps
 TASKS = {
     "copy": 600,
@@ -286,7 +286,7 @@ def _extensions(steps):
     """
     plain = _reading("method", "rope", "rope", steps)
     for factor in LENGTHS[1:]:
-        for extension in EXTENSIONS:
+        for extension in STUDIED_EXTENSIONS:
             yield _at(
                 factor,
                 _reading("extension", f"rope, {extension}", "rope", steps, extension=extension),
@@ -302,7 +302,7 @@ def _tuned(steps):
     control = _reading("fine-tune", "rope, tuned", "rope", steps, tune=TUNE)
     for factor in LENGTHS:
         yield _at(factor, control, plain)
-        for extension in EXTENSIONS:
+        for extension in STUDIED_EXTENSIONS:
             yield _at(
                 factor,
                 _reading(

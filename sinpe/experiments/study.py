@@ -7,7 +7,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import groupby
 
-from sinpe.experiments.measures import (
+from sinpe.positions.base import check_size
+from sinpe.tasks import build_task
+from sinpe.training import RunConfig
+from sinpe.training.measures import (
     BLOCKS,
     LENGTHS,
     METHODS,
@@ -17,9 +20,6 @@ from sinpe.experiments.measures import (
     TUNED,
     unmeasured,
 )
-from sinpe.positions.base import check_size
-from sinpe.tasks import build_task
-from sinpe.training import RunConfig
 
 FIRST_SEED = 101  # those below belong to pilots
 # seconds for a head and a pair of tokens
@@ -159,14 +159,14 @@ def core_seconds(config):
     read = config.length * config.evaluation_sequences * (config.evaluations + 1) + _held_out(
         config.task, config.length
     )
-    return _training(config) + _forward(config) * read + _measuring(config)
+    return _training_seconds(config) + _forward_seconds(config) * read + _measuring_seconds(config)
 
 
-def _training(config):
-    return config.steps * (0.008 + 3 * _forward(config) * config.batch_size * config.length)
+def _training_seconds(config):
+    return config.steps * (0.008 + 3 * _forward_seconds(config) * config.batch_size * config.length)
 
 
-def _forward(config):
+def _forward_seconds(config):
     """Seconds a token. What a method does for each pair of tokens counts where it is not part of
     torch's own attention.
     """
@@ -179,7 +179,7 @@ def _forward(config):
     return 3.1e-11 * weights + 6e-8 * model.d_model + 2e-9 * model.vocab_size + pairs
 
 
-def _measuring(config):
+def _measuring_seconds(config):
     """Seconds for what is measured besides the held-out data."""
     options, length = dict(config.measure_options), config.length
     if config.measure == "lengths":
@@ -194,19 +194,24 @@ def _measuring(config):
             else None
         )
         slices = (
-            sum(_forward(unmeasured(config, length=factor * length)) for factor in LENGTHS)
+            sum(_forward_seconds(unmeasured(config, length=factor * length)) for factor in LENGTHS)
             * BLOCKS
             * LENGTHS[-1]
             * length
         )
-        return 2 * slices + (_training(tuned) if tuned else 0)  # windows that overlap by half
+        return 2 * slices + (
+            _training_seconds(tuned) if tuned else 0
+        )  # windows that overlap by half
     if config.measure == "multiples":
         return sum(
-            _forward(unmeasured(config, length=factor * length)) * SEQUENCES * factor * length
+            _forward_seconds(unmeasured(config, length=factor * length))
+            * SEQUENCES
+            * factor
+            * length
             for factor in MULTIPLES
         )
     if config.measure == "cost":
-        forward = sum(_forward(unmeasured(config, position=method)) for method in METHODS)
+        forward = sum(_forward_seconds(unmeasured(config, position=method)) for method in METHODS)
         return (options.get("repeats", REPEATS) + 2) * 4 * forward * config.batch_size * length
     return 0
 

@@ -56,11 +56,11 @@ def verify(study, sample, workers=None, scheduler=None):
         if record["environment"].get("corpus_sha256") != again["environment"].get("corpus_sha256"):
             other.append((name, record, again))
         else:
-            checks.append(_same_text(name, record, again))
-    return checks + [check for pair in combinations(other, 2) for check in _same_order(*pair)]
+            checks.append(_check_same_text(name, record, again))
+    return checks + [check for pair in combinations(other, 2) for check in _check_same_order(*pair)]
 
 
-def _same_text(name, record, again):
+def _check_same_text(name, record, again):
     before, after = _losses(record), _losses(again)
     distance = max(
         abs(before.get(name, math.inf) - after.get(name, -math.inf)) for name in {**before, **after}
@@ -76,7 +76,7 @@ def _same_text(name, record, again):
     return Check(name, record["seed"], _loss(record), _loss(again), distance, kind, good)
 
 
-def _same_order(one, two):
+def _check_same_order(one, two):
     (name, record, again), (other_name, other_record, other_again) = one, two
     before, after = _loss(record) - _loss(other_record), _loss(again) - _loss(other_again)
     if abs(before) > APART:

@@ -14,10 +14,12 @@ from dataclasses import MISSING, fields, replace
 import torch
 from torch.nn import functional as F
 
-from sinpe.experiments import EXTENSIONS, Amplitude, build_position, machine
 from sinpe.positions import LearnedEncoding
 from sinpe.positions.base import check_size
 from sinpe.tasks import build_task
+from sinpe.training import machine
+from sinpe.training.amplitude import Amplitude
+from sinpe.training.build import EXTENSIONS, build_position
 
 METHODS = ("none", "sinusoidal", "learned", "shaw", "transformer-xl", "t5", "rope", "xpos", "alibi")
 LENGTHS = (1, 2, 4, 8, 16)  # times the training length: where text is read
@@ -65,13 +67,13 @@ def lengths(run, extension=None, tune=0):
             "warmup": tune // 10,
             "evaluations": 1,
         }
-        run = _extended(
+        run = _with_extension(
             run, extension, TUNED, learning_rate=config.learning_rate / 5, **longer
         ).fit()
     for length in (factor * trained for factor in LENGTHS):
         if _undefined(run.config, length):
             continue
-        reader = run if tune else _extended(run, extension, length / trained)
+        reader = run if tune else _with_extension(run, extension, length / trained)
         losses = token_losses(reader.model, ids.to(run.device), length, length // 2).double()
         blocks = losses[::2]
         judged = torch.cat([losses[0], losses[1:, length // 2 :].flatten()])
@@ -118,7 +120,7 @@ def cost(run, repeats=REPEATS):
     data = run.held_out("test", run.config.batch_size)[0]
     work = {
         name: {method: make(other, data) for method, other in runs.items()}
-        for name, make in (("training", _step), ("inference", _forward))
+        for name, make in (("training", _training_work), ("inference", _inference_work))
     }
     found = {
         **_held_out_losses(run),
@@ -272,7 +274,7 @@ def places(length):
     return [0, *(2**k for k in range((check_size("length", length) - 1).bit_length()))]
 
 
-def _extended(run, extension, factor, **changes):
+def _with_extension(run, extension, factor, **changes):
     """The same weights under a rotation with an extension; `run` itself where nothing changes."""
     if extension is None and not changes:
         return run
@@ -301,7 +303,7 @@ def _undefined(config, length):
     return isinstance(table, LearnedEncoding) and length > table.max_len
 
 
-def _step(run, data):
+def _training_work(run, data):
     optimizer = run.optimizer()
 
     def step():
@@ -312,7 +314,7 @@ def _step(run, data):
     return step
 
 
-def _forward(run, data):
+def _inference_work(run, data):
     def forward():
         with torch.no_grad():
             run.model(data[0])

@@ -1,81 +1,17 @@
-"""The training loop: a frozen configuration in, one record out. On the command line: python -m
-sinpe.training --help
-"""
+"""The training loop: a frozen configuration in, one record out."""
 
-import argparse
 import math
-import sys
 import time
 from dataclasses import asdict, dataclass, field
 
 import torch
 from torch.nn import functional as F
-from tqdm import tqdm
 
-from sinpe.experiments import build_position, machine, measures
-from sinpe.positions.base import check_positive, check_size
 from sinpe.tasks import IGNORE, build_task
-from sinpe.transformer import Transformer, TransformerConfig
-
-
-@dataclass(frozen=True)
-class RunConfig:
-    """Everything that decides a run. The learning rate warms up linearly and falls to a tenth along
-    a cosine.
-
-    position, position_options: see experiments.build_position. task: see tasks.build_task. length:
-        tokens a sequence.
-    evaluations: points on the validation curve after the first. evaluation_sequences: held-out
-        sequences a point; the final numbers read all.
-    seed: feeds separate generators for weights and batches. Evaluation data are the same for every
-        seed.
-    measure, measure_options: what is measured at the end, see experiments.measures.
-    """
-
-    model: TransformerConfig
-    position: str = "sinusoidal"
-    position_options: tuple = ()
-    task: str = "next_character"
-    length: int = 64
-    batch_size: int = 32
-    steps: int = 400
-    learning_rate: float = 2e-3
-    warmup: int = 40
-    evaluations: int = 20
-    evaluation_sequences: int = 256
-    seed: int = 0
-    measure: str = "held_out"
-    measure_options: tuple = ()
-
-    def __post_init__(self):
-        for name in ("length", "batch_size", "steps", "evaluations", "evaluation_sequences"):
-            check_size(name, getattr(self, name))
-        check_positive("learning_rate", self.learning_rate)
-        for name in ("warmup", "seed"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-                raise ValueError(f"{name} must be a non-negative integer, got {value!r}")
-        for name in ("position_options", "measure_options"):
-            value = getattr(self, name)
-            if not isinstance(value, tuple) or not all(
-                isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str)
-                for pair in value
-            ):
-                raise ValueError(
-                    f"{name} must be a tuple of pairs, each of a name and a value, got {value!r}"
-                )
-        measures.check(self)
-        task = build_task(self.task)
-        if task.vocab_size != self.model.vocab_size:
-            raise ValueError(
-                f"task {self.task!r} has vocab_size={task.vocab_size}, the model has"
-                f" {self.model.vocab_size}"
-            )
-        if task.needs_causal and not self.model.causal:
-            raise ValueError(
-                f"task {self.task!r} needs causal=True: a model that sees the next token only"
-                " copies it"
-            )
+from sinpe.training import machine, measures
+from sinpe.training.build import build_position
+from sinpe.training.config import RunConfig
+from sinpe.transformer import Transformer
 
 
 @dataclass
@@ -218,52 +154,3 @@ def _schedule(step, config):
 
 def _loss(logits, targets):
     return F.cross_entropy(logits.float().flatten(0, 1), targets.flatten(), ignore_index=IGNORE)
-
-
-def main(arguments=None):
-    """Train the small Transformer on English text and compare its held-out loss with models that
-    ignore context.
-    """
-    parser = argparse.ArgumentParser(prog="python -m sinpe.training", description=main.__doc__)
-    parser.add_argument(
-        "--position",
-        default="sinusoidal",
-        help="position method, such as none, sinusoidal (default), learned, rope or alibi",
-    )
-    parser.add_argument("--steps", type=int, default=400)
-    parser.add_argument("--d-model", type=int, default=128)
-    parser.add_argument("--length", type=int, default=64, help="characters a sequence")
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args(arguments)
-    try:
-        corpus = build_task("next_character").corpus
-        model = TransformerConfig(
-            corpus.vocab_size, d_model=options.d_model, d_ff=4 * options.d_model
-        )
-        config = RunConfig(
-            model,
-            options.position,
-            steps=options.steps,
-            length=options.length,
-            warmup=options.steps // 10,
-            seed=options.seed,
-        )
-        record = train(
-            config, progress=lambda steps: tqdm(steps, unit="step", disable=not sys.stderr.isatty())
-        )
-    except ValueError as error:
-        parser.error(str(error))
-    rows = {
-        **corpus.baselines(),
-        f"Transformer, {options.position}": record["metrics"]["test_loss"],
-    }
-    print(
-        f"English text, {len(corpus.text):,} characters, {corpus.vocab_size} symbols. Loss on the"
-        " test part, nats a character:"
-    )
-    for name, loss in rows.items():
-        print(f"  {name:24} {loss:.3f}")
-
-
-if __name__ == "__main__":
-    main()

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sinpe.experiments.statistics import (
+from sinpe.experiments.estimates import (
     MARGIN,
     differences,
     estimate,

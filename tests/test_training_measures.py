@@ -9,10 +9,10 @@ import pytest
 import torch
 from tiny_study import decoder
 
-from sinpe.experiments import EXTENSIONS, build_position, machine, measures
-from sinpe.experiments.measures import METHODS, places, token_losses
 from sinpe.tasks import build_task
-from sinpe.training import Run, train
+from sinpe.training import Run, build_position, machine, measures, train
+from sinpe.training.build import EXTENSIONS
+from sinpe.training.measures import METHODS, places, token_losses
 
 LENGTHS = (4, 8, 16, 32, 64)
 
@@ -373,7 +373,9 @@ def test_data_that_ask_for_nothing_are_refused():
 
 def test_tuning_keeps_the_options_of_the_method_and_an_extension_refuses_to_drop_them():
     run = Run(decoder(position_options=(("base", 50.0),), measure="lengths"))
-    assert measures._extended(run, None, 4, length=16).config.position_options == (("base", 50.0),)
+    assert measures._with_extension(run, None, 4, length=16).config.position_options == (
+        ("base", 50.0),
+    )
     with pytest.raises(ValueError, match="position_options must be empty .* 'yarn'"):
         measures.lengths(run, "yarn")
 
