@@ -6,18 +6,32 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).resolve().parent.parent
 # run_notebooks and check_notebooks are tested as modules too
 sys.path.insert(0, str(ROOT / "tools"))
 
-# the same examples on every machine
-settings.register_profile("course", deadline=None, derandomize=True)
+import said_once
+from scratch import settle
+
+# The same examples on every machine, and no limit in seconds: a busy machine is slow.
+settings.register_profile(
+    "course", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("course")
+
+
+def pytest_configure(config):
+    config.pluginmanager.register(said_once)
+    if not hasattr(config, "workerinput"):  # the other processes inherit it
+        folder = tempfile.TemporaryDirectory()
+        config.add_cleanup(folder.cleanup)
+        settle(folder.name)
 
 
 @pytest.fixture(scope="session")

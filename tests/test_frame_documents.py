@@ -12,6 +12,7 @@ from pathlib import Path
 import build_site
 import nbformat
 import pytest
+import retarget
 from lock import locked
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -105,14 +106,39 @@ def test_the_budgets_that_are_stated_are_the_ones_that_are_checked():
     import check_notebooks
 
     stated = re.search(
-        r"within (\d+) seconds \((\d+) for a chapter that is an experiment\) and ([\d.]+) GB",
-        CONTRIBUTING,
+        r"within (\d+) seconds of processor time \((\d+) for a chapter that is an experiment\),"
+        r" ([\d.]+) GB of memory and (\d+) MB of disk",
+        " ".join(CONTRIBUTING.split()),
     )
     assert [float(number) for number in stated.groups()] == [
         check_notebooks.SECONDS,
         check_notebooks.EXPERIMENT_SECONDS,
         check_notebooks.MEMORY / 1e9,
+        check_notebooks.SIZE / 1e6,
     ]
+
+
+def test_a_copy_of_the_course_is_told_where_names_stand():
+    """What `make retarget` cannot know is listed in one place, whole."""
+    section = CONTRIBUTING.partition("## A copy of your own\n")[2].partition("\n## ")[0]
+    assert "`make retarget REPO=owner/name`" in section
+    for path, text in retarget.files(ROOT):
+        name = path.relative_to(ROOT).as_posix()
+        if "sinpe authors" in text and not name.startswith("tests/"):
+            assert f"`{name}`" in section, name
+
+
+def test_the_disk_and_the_minutes_that_are_stated_agree():
+    recipe = (ROOT / "Makefile").read_text(encoding="utf-8").partition("\ntest: ")[2]
+    announced = re.search(
+        r"(\d+) minutes, (\d+) GB in .*notebooks: (\d+) minutes; .* tests: (\d+) minutes", recipe
+    )
+    once, disk, *parts = map(int, announced.groups())
+    readme = " ".join(README.split())
+    stated = re.search(
+        r"takes about (\d+) minutes and (\d+) GB of disk.* `make test` about (\d+) minutes", readme
+    )
+    assert list(map(int, stated.groups())) == [once, disk, sum(parts)]
 
 
 # --- Binder and the container

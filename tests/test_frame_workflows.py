@@ -21,13 +21,8 @@ JOBS = {
     (name, job): content for name, flow in FLOWS.items() for job, content in flow["jobs"].items()
 }
 STEPS = [(where, step) for where, job in JOBS.items() for step in job.get("steps", [])]
-PINS = {  # release: commit, as the actions' own repositories have them
-    "actions/checkout v7.0.1": "3d3c42e5aac5ba805825da76410c181273ba90b1",
-    "actions/setup-python v7.0.0": "5fda3b95a4ea91299a34e894583c3862153e4b97",
-    "actions/upload-artifact v7.0.0": "bbbca2ddaa5d8feaa63e36b76fdaad77386f024f",
-    "actions/upload-pages-artifact v5.0.0": "fc324d3547104276b827a68afc52ff2a11cc49c9",
-    "actions/deploy-pages v5.0.0": "cd2ce8fcbc39b97be8ca5fce6e763baed58fa128",
-}
+# what a job may do: read the code, or publish what another job has built
+READ, PUBLISH = {"contents": "read"}, {"pages": "write", "id-token": "write"}
 
 
 def triggers(name):
@@ -38,21 +33,26 @@ def test_the_workflows_are_there():
     assert NAMES == ["check", "publish", "weekly"]
 
 
-def test_actions_are_pinned_to_the_commits_of_their_releases():
-    used = re.findall(r"uses: (\S+)@(\S+)(?: # (\S+))?$", "\n".join(TEXTS.values()), re.MULTILINE)
-    assert used and {f"{action} {release}": commit for action, commit, release in used} == PINS
-    for _, step in STEPS:
-        assert "uses" not in step or re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", step["uses"])
+def test_actions_are_pinned_to_commits_and_say_of_which_release():
+    """A tag can be moved to other code, a commit cannot. Which release it is may change."""
+    lines = re.findall(r"^.*\buses: .*$", "\n".join(TEXTS.values()), re.MULTILINE)
+    used = [line for line in lines if "uses: ./" not in line]
+    pins = [re.search(r"uses: ([\w-]+/[\w-]+)@([0-9a-f]{40}) # v[\d.]+$", line) for line in used]
+    assert pins and all(pins), used
+    assert len(pins) == sum("uses" in step for _, step in STEPS)
+    # one action, one version: what was tried in one workflow is what another uses
+    assert len({pin[0] for pin in pins}) == len({pin[1] for pin in pins})
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_rights_are_given_job_by_job(name):
+    """Only what deploys may write, and it runs no code of the repository."""
     assert FLOWS[name]["permissions"] == {}
     for job, content in FLOWS[name]["jobs"].items():
-        wanted = (
-            {"pages": "write", "id-token": "write"} if job == "deploy" else {"contents": "read"}
-        )
-        assert content["permissions"] == wanted, job
+        steps = content.get("steps", [])
+        deploys = any(s.get("uses", "").startswith("actions/deploy-pages@") for s in steps)
+        assert content["permissions"] == (PUBLISH if deploys else READ), job
+        assert not (deploys and any("run" in step for step in steps)), job
 
 
 def test_no_credentials_stay_in_the_checkout():
@@ -92,20 +92,23 @@ def test_every_step_is_a_command_of_the_makefile():
     assert {command.split()[1] for command in commands} <= targets
 
 
-def test_the_package_is_checked_on_every_python():
+def test_the_package_is_checked_on_the_oldest_python_and_on_each_newer_one():
+    """Up to whichever is the newest, without a gap."""
     matrix = JOBS["check", "package"]["strategy"]["matrix"]
     oldest = int(
         tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
             "requires-python"
         ].removeprefix(">=3.")
     )
-    assert matrix["python"] == [f"3.{minor}" for minor in range(oldest, 15)]
+    minors = sorted(int(python.removeprefix("3.")) for python in matrix["python"])
+    assert minors == list(range(oldest, oldest + len(minors))) and len(minors) > 1
     assert JOBS["check", "package"]["strategy"]["fail-fast"] is False
 
 
-def test_everything_is_checked_once():
-    commands = [step.get("run") for step in JOBS["check", "everything"]["steps"]]
-    assert [command for command in commands if command] == ["make lint", "make test", "make book"]
+def test_everything_is_checked_once_and_one_failure_hides_no_other():
+    steps = [step for step in JOBS["check", "everything"]["steps"] if "run" in step]
+    assert {step["run"] for step in steps} == {"make lint", "make test", "make book"}
+    assert all(step.get("if") == "${{ !cancelled() }}" for step in steps[1:])
     assert "pull_request" in triggers("check") and "workflow_call" in triggers("check")
 
 
@@ -122,15 +125,12 @@ def test_only_what_was_checked_is_published():
 
 def test_the_newest_and_the_oldest_releases_are_tried_every_week():
     rows = JOBS["weekly", "versions"]["strategy"]["matrix"]["include"]
-    assert {row["versions"]: row["options"] for row in rows} == {
-        "newest": "NEWEST=1",
-        "oldest": 'OLDEST="numpy torch"',
-    }
+    options = [row["options"] for row in rows]
+    assert "NEWEST=1" in options and any(option.startswith("OLDEST=") for option in options)
     assert re.fullmatch(r"\d+ \d+ \* \* \d", triggers("weekly")["schedule"][0]["cron"])
-    assert {step.get("run") for _, step in STEPS} >= {
-        "make links",
-        'make check-notebooks CHECK="--threads 2 --hash-seed 7 --cold-cache"',
-    }
+    commands = [step.get("run", "") for _, step in STEPS]
+    assert "make links" in commands
+    assert any(command.startswith("make check-notebooks CHECK=") for command in commands)
 
 
 def test_zizmor_finds_nothing():

@@ -11,9 +11,11 @@ time; that takes seconds, since notebooks are not executed here (`make test` doe
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import yaml
+from scratch import settle
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -87,7 +89,10 @@ def main(folder="."):
     folder = (ROOT / folder).resolve()
     html = folder / "_build/html"
     _, toc = read(ROOT / "_config.yml"), read(ROOT / "_toc.yml")
-    if build(folder):
+    with tempfile.TemporaryDirectory() as scratch:
+        settle(scratch)
+        failed = build(folder)
+    if failed:
         sys.exit("the site was not built: see the warnings above, which are errors here")
     problems = missing(toc, html)
     if problems:

@@ -8,7 +8,8 @@ their budgets.
 
 Each copy lies alone in an empty folder, so one run also shows that a notebook needs nothing but an
 installed `sinpe`, as on Colab. The exit status is 0 only if every cell of every notebook was run
-and compared, and every budget was kept.
+and compared. A budget that was not kept is reported: a slow or busy machine is no fault of the
+course. It is a failure where CI is set, and everywhere from three times the budget on.
 """
 
 import argparse
@@ -22,23 +23,30 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from run_notebooks import HANG_SECONDS
+from scratch import settle
 
 ROOT = Path(__file__).resolve().parent.parent
 EXPERIMENTS = ("07", "13", "14")  # chapters that train for a purpose: they may take longer
-SECONDS, EXPERIMENT_SECONDS = 30, 90
-MEMORY = 1.5e9
-CELL_SECONDS = 120
+SECONDS, EXPERIMENT_SECONDS = 40, 90
+MEMORY, SIZE = 1.5e9, 1e6
+FAR = 3  # times a budget: that is no slow machine
 
 
 @dataclass
 class Record:
-    """What one notebook did: problems are sentences about it."""
+    """What one notebook did. Problems and remarks are sentences about it; only problems fail."""
 
     cells: int = 0
     seconds: float = 0.0
     cpu: float = 0.0
     memory: int = 0
     problems: list = field(default_factory=list)
+    remarks: list = field(default_factory=list)
+
+    @property
+    def verdict(self):
+        return "FAILED" if self.problems else "over budget" if self.remarks else "passed"
 
 
 class Collector:
@@ -115,10 +123,8 @@ def select(names, folder=ROOT / "notebooks"):
     return sorted(dict.fromkeys(paths), key=lambda path: not path.stem.startswith(EXPERIMENTS))
 
 
-def environment(threads, hash_seed, scratch):
-    """Variables for the kernels: a fixed number of threads, no personal IPython settings, no way
-    out to the network.
-    """
+def environment(threads, hash_seed):
+    """Variables for the kernels: a fixed number of threads, no way out to the network."""
     count = {
         name: str(threads)
         for name in (
@@ -133,7 +139,7 @@ def environment(threads, hash_seed, scratch):
         for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY")
     }
     seed = {} if hash_seed is None else {"PYTHONHASHSEED": str(hash_seed)}
-    return {**count, **nowhere, **seed, "IPYTHONDIR": str(scratch / "ipython"), "PYTHONUTF8": "1"}
+    return {**count, **nowhere, **seed, "PYTHONUTF8": "1"}
 
 
 def copy_alone(path, folder):
@@ -158,11 +164,16 @@ def run(copies, options, scratch):
         str(ROOT / "tests" / "nbval.cfg"),
         "--nbval-cell-timeout",
         str(options.cell_seconds),
+        "--nbval-kernel-startup-timeout",
+        str(HANG_SECONDS),
         "-p",
         "nbval_strict",
         "-p",
+        "said_once",
+        "-p",
         "no:cacheprovider",
         "-q",
+        "-rN",  # the table says it
         "-c",
         str(scratch / "pytest.ini"),
         "--color",
@@ -175,29 +186,18 @@ def run(copies, options, scratch):
     return status, collector.records
 
 
-def judge(copies, records):
+def judge(copies, records, strict):
     """Add to each record what pytest cannot see: budgets, files left behind, notebooks of which no
-    cell ran.
+    cell ran. A budget that was not kept is a problem if `strict`, or if it is far from kept.
     """
     for copy in copies:
-        record, budget = (
-            records[copy.stem],
-            (EXPERIMENT_SECONDS if copy.stem.startswith(EXPERIMENTS) else SECONDS),
-        )
+        record = records[copy.stem]
         if not record.cells and not record.problems:
             record.problems.append(f"{copy.stem}: no cell was run")
-        # The smaller of the two: other work on the machine lengthens the one, a second thread
-        # lengthens the other.
-        if min(record.seconds, record.cpu or record.seconds) > budget:
-            record.problems.append(
-                f"{copy.stem}: took {record.seconds:.0f} s ({record.cpu:.0f} s of processor time);"
-                f" the budget is {budget} s"
-            )
-        if record.memory > MEMORY:
-            record.problems.append(
-                f"{copy.stem}: took {record.memory / 1e9:.2f} GB of memory at its peak; the budget"
-                f" is {MEMORY / 1e9:.1f} GB"
-            )
+        for used, budget, words in budgets(copy, record):
+            if used > budget:
+                fails = strict or used > FAR * budget
+                (record.problems if fails else record.remarks).append(f"{copy.stem}: {words}")
         left = sorted(
             path.name
             for path in copy.parent.iterdir()
@@ -207,16 +207,42 @@ def judge(copies, records):
             record.problems.append(f"{copy.stem}: left files behind: {', '.join(left)}")
 
 
+def budgets(copy, record):
+    """What a notebook used, what it may use, and both in words: time, memory, size."""
+    seconds = EXPERIMENT_SECONDS if copy.stem.startswith(EXPERIMENTS) else SECONDS
+    size = copy.stat().st_size
+    # The smaller of the two: other work on the machine lengthens the one, a second thread
+    # lengthens the other.
+    time = min(record.seconds, record.cpu or record.seconds)
+    yield time, seconds, f"took {time:.0f} s of processor time; the budget is {seconds} s"
+    peak, allowed = record.memory / 1e9, MEMORY / 1e9
+    yield record.memory, MEMORY, f"took {peak:.2f} GB of memory; the budget is {allowed:.1f} GB"
+    yield size, SIZE, f"is {size / 1e6:.2f} MB large; the budget is {SIZE / 1e6:.0f} MB"
+
+
 def table(records):
-    """One line a notebook, then every problem in words."""
+    """One line a notebook, then every problem and every remark in words."""
     lines = [f"{'notebook':40} {'cells':>5} {'seconds':>8} {'cpu':>7} {'MB':>6}  verdict"]
     for stem, r in sorted(records.items()):
         lines.append(
             f"{stem:40} {r.cells:5d} {r.seconds:8.1f} {r.cpu:7.1f} {r.memory / 1e6:6.0f} "
-            f" {'FAILED' if r.problems else 'passed'}"
+            f" {r.verdict}"
         )
-    problems = [problem for _, r in sorted(records.items()) for problem in r.problems]
-    return "\n".join(["", *lines, *(["", *problems] if problems else []), ""])
+    words = [words for _, r in sorted(records.items()) for words in (*r.problems, *r.remarks)]
+    return "\n".join(["", *lines, *(["", *words] if words else []), ""])
+
+
+def summary(records):
+    """How many passed or failed, and which."""
+    failed = [stem for stem, record in sorted(records.items()) if record.problems]
+    over = [stem for stem, r in sorted(records.items()) if r.verdict == "over budget"]
+    total = len(records)
+    return (
+        f"{len(failed)} of {total} notebooks failed: {', '.join(failed)}"
+        if failed
+        else f"{total} of {total} notebooks passed"
+        + (f", over their budget, which fails where CI is set: {', '.join(over)}" if over else "")
+    )
 
 
 def main(arguments=None):
@@ -242,24 +268,21 @@ def main(arguments=None):
     parser.add_argument(
         "--cell-seconds",
         type=float,
-        default=CELL_SECONDS,
-        help=f"the longest a cell may take (default {CELL_SECONDS})",
+        default=HANG_SECONDS,
+        help=f"after so long a cell counts as hanging (default {HANG_SECONDS})",
     )
     options = parser.parse_args(arguments)
     paths = select(options.names)
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder)
-        os.environ.update(environment(options.threads, options.hash_seed, scratch))
+        settle(scratch)
+        os.environ.update(environment(options.threads, options.hash_seed))
         copies = [copy_alone(path, scratch / "alone") for path in paths]
         status, records = run(copies, options, scratch)
-        judge(copies, records)
-        failed = [stem for stem, record in records.items() if record.problems]
-        print(table(records))
-    print(
-        f"{len(failed)} of {len(records)} notebooks failed: {', '.join(sorted(failed))}"
-        if failed
-        else f"{len(records)} of {len(records)} notebooks passed"
-    )
+        judge(copies, records, strict=bool(os.environ.get("CI")))
+    print(table(records))
+    print(summary(records))
+    failed = any(record.problems for record in records.values())
     return 1 if failed or status != pytest.ExitCode.OK else 0
 
 

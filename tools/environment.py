@@ -89,6 +89,22 @@ def constraints(oldest):
     return "\n".join([*kept, *(f"{name}=={bounds[name]}" for name in oldest)]) + "\n"
 
 
+def run(command):
+    """Run pip and pass on what it prints, but each kind of warning once: pip repeats some for every
+    package, with another name between the quotes.
+    """
+    said = set()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+        for line in process.stdout:
+            kind = re.sub(rb"'.*?'", b"", line)
+            if not line.startswith(b"WARNING: ") or kind not in said:
+                sys.stdout.buffer.write(line)  # bytes: a terminal may lack the letters of its bars
+                sys.stdout.flush()
+            said.add(kind)
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command)
+
+
 def install(venv, extras, versions, torch_index):
     """Install the package, editable, with its extras; torch first, from the index of CPU builds
     where that answers.
@@ -110,14 +126,14 @@ def install(venv, extras, versions, torch_index):
     # elsewhere the ordinary build of torch is the CPU build
     if torch_index and platform.system() == "Linux":
         if answers(torch_index):
-            subprocess.run([*pip, "--no-deps", "--index-url", torch_index, "torch"], check=True)
+            run([*pip, "--no-deps", "--index-url", torch_index, "torch"])
         else:
             print(
                 f"{torch_index} does not answer: pip takes torch from the indexes that it is set up"
                 " with",
                 flush=True,
             )
-    subprocess.run([*pip, "-e", f"{ROOT}[{','.join(extras)}]"], check=True)
+    run([*pip, "-e", f"{ROOT}[{','.join(extras)}]"])
 
 
 def main():

@@ -14,8 +14,8 @@ import tempfile
 import psutil
 import pytest
 from nbval.plugin import IPyNbCell, coalesce_streams, transform_streams_for_comparison
+from run_notebooks import HANG_SECONDS
 
-OUTPUT_SECONDS = 60  # nbval gives up when a kernel is silent for 5 s, which a busy machine can be
 NAMES = {
     "stdout": "printed text",
     "stderr": "stderr",
@@ -34,7 +34,8 @@ def pytest_addoption(parser):
 
 
 def pytest_itemcollected(item):
-    item.output_timeout = OUTPUT_SECONDS
+    # nbval gives up when a kernel is silent for 5 s, which on a busy machine it can be
+    item.output_timeout = HANG_SECONDS
     # nbval joins the stored streams in place when it compares
     item.stored = copy.deepcopy(item.cell.outputs)
 

@@ -5,8 +5,9 @@ one.
 
 The present address is repository.url in _config.yml. What follows from it are the launch links and
 set-up cells of the notebooks, the links of README.md, CONTRIBUTING.md, CITATION.cff and book/, and
-the address of the published site (owner.github.io/name). Nothing else of a file changes, so moving
-back restores the same bytes.
+the address of the published site (owner.github.io/name). Only addresses are rewritten, wherever
+the names of owner and repository also stand, as words or inside a stored picture. Moving back
+restores the same bytes.
 """
 
 import re
@@ -16,6 +17,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 MADE = re.compile(
     r"\.git$|\.venv|_build$|build$|dist$|node_modules$|__pycache__$|\.ipynb_checkpoints$|\.\w+_cache$|\.hypothesis$|.*\.egg-info$"
+)
+# What stands before owner/name; git@github.com:owner/name is an address too.
+HOSTS = (
+    r"github\.com[/:]|raw\.githubusercontent\.com/|mybinder\.org/v2/gh/"
+    r"|colab\.research\.google\.com/github/"
 )
 OWNER = re.compile(r"(?!-)[A-Za-z0-9-]{1,39}(?<!-)")
 NAME = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}(?<!\.git)")
@@ -53,12 +59,13 @@ def check(repository):
 
 
 def mentions(repository):
-    """A pattern for owner/name and for owner.github.io/name, and not for longer names that begin or
-    end like it.
+    """A pattern for the addresses of owner/name and of its site, and not for those of longer names
+    that begin or end like it. Its groups are what stands before the owner, and between the two.
     """
     owner, name = map(re.escape, repository.split("/"))
     return re.compile(
-        rf"(?<![\w-])(?<!\w\.){owner}(?P<host>\.github\.io)?/{name}(?![\w-])(?!\.(?!git\b|github\b)\w)"
+        rf"(?P<before>\b(?:{HOSTS})|https?://(?={owner}\.))"
+        rf"{owner}(?P<between>(?:\.github\.io)?/){name}(?![\w-])(?!\.(?!git\b)\w)"
     )
 
 
@@ -95,7 +102,7 @@ def retarget(root, repository):
         )
     changed = []
     for path, text in texts.items():
-        moved = mentions(old).sub(lambda found: f"{owner}{found['host'] or ''}/{name}", text)
+        moved = mentions(old).sub(rf"\g<before>{owner}\g<between>{name}", text)
         if moved != text:
             path.write_bytes(moved.encode("utf-8"))
             changed.append(path)

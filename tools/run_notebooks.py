@@ -16,6 +16,7 @@ import nbformat
 from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
+from scratch import settle
 
 FOLDER = Path(__file__).resolve().parent.parent / "notebooks"
 NOTEBOOK_METADATA = {
@@ -24,7 +25,8 @@ NOTEBOOK_METADATA = {
 }
 CELL_METADATA = {"tags", "mystnb"}
 FOLDED = {"cellView": "form", "jupyter": {"source_hidden": True}}  # Colab's way, and Jupyter's
-TIMEOUT = 120
+# A guard against cells that hang: no cell needs a tenth of it on a quiet machine.
+HANG_SECONDS = 900
 
 
 class ThisPython(KernelSpecManager):
@@ -33,9 +35,9 @@ class ThisPython(KernelSpecManager):
     """
 
     def get_kernel_spec(self, kernel_name):
-        return KernelSpec(
-            resource_dir=ipykernel.kernelspec.RESOURCES, **ipykernel.kernelspec.get_kernel_dict()
-        )
+        # it warns that others on the network could listen, and it listens to this machine only
+        quiet = ipykernel.kernelspec.get_kernel_dict(extra_arguments=["--log-level=ERROR"])
+        return KernelSpec(resource_dir=ipykernel.kernelspec.RESOURCES, **quiet)
 
 
 class Kernel(AsyncKernelManager):
@@ -50,7 +52,10 @@ def execute(path):
         client = NotebookClient(
             notebook,
             kernel_manager_class=Kernel,
-            timeout=TIMEOUT,
+            timeout=HANG_SECONDS,
+            startup_timeout=HANG_SECONDS,
+            iopub_timeout=HANG_SECONDS,  # after 4 s it would store what has come so far
+            raise_on_iopub_timeout=True,
             record_timing=False,
             coalesce_streams=True,
             resources={"metadata": {"path": empty}},
@@ -109,9 +114,11 @@ def main(prefixes):
     ]
     if not paths:
         raise SystemExit(f"no notebook in {FOLDER} starts with {' or '.join(prefixes)}")
-    for path in paths:
-        execute(path)
-        print(f"executed {path.name}")
+    with tempfile.TemporaryDirectory() as folder:
+        settle(folder)
+        for path in paths:
+            execute(path)
+            print(f"executed {path.name}")
 
 
 if __name__ == "__main__":
