@@ -15,34 +15,6 @@ from sinpe.formula import (
 
 __version__ = "0.1.0"
 
-_TORCH = {  # resolved on first use, so that `import sinpe` needs NumPy alone
-    **dict.fromkeys(
-        (
-            "Alibi",
-            "DynamicNTK",
-            "LearnedEncoding",
-            "Llama3",
-            "NTKAware",
-            "NoPosition",
-            "PositionInterpolation",
-            "PositionMethod",
-            "Rotary",
-            "ShawRelative",
-            "SinusoidalEncoding",
-            "T5Bias",
-            "TransformerXLRelative",
-            "XPos",
-            "YaRN",
-            "alibi_slopes",
-            "relative_position_bucket",
-        ),
-        "sinpe.positions",
-    ),
-    "TokenEmbedding": "sinpe.embedding",
-    "Transformer": "sinpe.transformer",
-    "TransformerConfig": "sinpe.transformer",
-}
-
 __all__ = [
     "Alibi",
     "DynamicNTK",
@@ -71,6 +43,13 @@ __all__ = [
     "sinusoidal_encoding_2d",
     "wavelengths",
 ]
+
+_TORCH = {  # resolved on first use, so that `import sinpe` needs NumPy alone
+    **{name: "sinpe.positions" for name in __all__ if name not in globals()},
+    "TokenEmbedding": "sinpe.embedding",
+    "Transformer": "sinpe.transformer",
+    "TransformerConfig": "sinpe.transformer",
+}
 
 
 def __getattr__(name):

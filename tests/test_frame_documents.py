@@ -38,27 +38,35 @@ def test_the_readme_begins_with_the_two_commands():
     assert [line.split("#")[0].strip() for line in lines[:2]] == ["make book", "make test"]
 
 
-def test_the_table_lists_the_chapters_in_order():
-    assert [re.search(r"\]\((notebooks/\w+)\.ipynb\)", row[0])[1] for row in ROWS] == CHAPTERS
-    numbers = [int(re.search(r"/(\d\d)_", page)[1]) for page in CHAPTERS]
-    assert numbers == sorted(set(numbers))
-    for number, row, page in zip(numbers, ROWS, CHAPTERS, strict=True):
-        title = (
-            nbformat.read(ROOT / f"{page}.ipynb", as_version=4)
-            .cells[0]
-            .source.splitlines()[0]
-            .removeprefix("# ")
-        )
-        assert row[0].strip().startswith(f"[{number}. {title}](")
+def opening(page):
+    """The title of a chapter, and the addresses of its launch links."""
+    text = nbformat.read(ROOT / f"{page}.ipynb", as_version=4).cells[0].source
+    title = text.splitlines()[0].removeprefix("# ")
+    return title, re.findall(r"\]\((https://[^)]+)\)", text)
 
 
-def test_the_table_launches_each_chapter_as_the_chapter_does():
-    for row, page in zip(ROWS, CHAPTERS, strict=True):
-        own = re.findall(
-            r"\]\((https://[^)]+)\)",
-            nbformat.read(ROOT / f"{page}.ipynb", as_version=4).cells[0].source,
-        )
-        assert re.findall(r"\]\((https://[^)]+)\)", row[2]) == own
+@pytest.mark.parametrize("page", CHAPTERS)
+def test_the_table_lists_the_chapter_and_launches_it(page):
+    title, (binder, colab) = opening(page)
+    number = int(re.search(r"/(\d\d)_", page)[1])
+    first, last = f"[{number}. {title}]({page}.ipynb)", f"[Binder]({binder}) · [Colab]({colab})"
+    found = [row for row in ROWS if f"({page}.ipynb)" in row[0]]
+    assert [(row[0].strip(), row[2].strip()) for row in found] == [(first, last)], (
+        f"README.md: the table of chapters needs one row:\n| {first} | what you learn | {last} |"
+    )
+
+
+def test_the_table_has_the_order_of_the_chapters():
+    listed = [re.search(r"\]\((notebooks/\w+)\.ipynb\)", row[0])[1] for row in ROWS]
+    assert listed == CHAPTERS, "README.md: the rows of the table stand in the order of _toc.yml"
+
+
+@pytest.mark.parametrize("page", CHAPTERS)
+def test_the_first_page_lists_the_chapter(page):
+    index = (ROOT / "book" / "index.md").read_text(encoding="utf-8")
+    number, title = int(re.search(r"/(\d\d)_", page)[1]), opening(page)[0]
+    line = f"{number}. [{title}](../{page}.ipynb). Afterwards you can "
+    assert line in " ".join(index.split()), f"book/index.md: write `{line}…`"
 
 
 def test_the_examples_run(tmp_path):

@@ -211,7 +211,12 @@ def test_the_seconds_are_those_of_the_chapters():
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
         text = "\n".join(cell.source for cell in nbformat.read(path, as_version=4).cells[:3])
         stated[int(path.name[:2])] = int(re.search(r"\*\*Time\*\*.*?(\d+) seconds to run", text)[1])
-    assert sorted(listed) == sorted(stated.items())
+    assert len(listed) == len(dict(listed)), "book/lecturing.md: a chapter stands twice"
+    for chapter, seconds in stated.items():
+        assert dict(listed).get(chapter) == seconds, (
+            f"book/lecturing.md: in the table of seconds, chapter {chapter} stands under {seconds}"
+        )
+    assert set(dict(listed)) == set(stated), "book/lecturing.md: its table lists no other chapters"
 
 
 def test_the_handout_has_no_solutions(tmp_path, monkeypatch):

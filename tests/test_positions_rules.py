@@ -1,27 +1,19 @@
 """The rules that every position method keeps: explicit positions, blocks, batches, types, meta,
-copies, autocast, compilers, gradients.
+copies, autocast, compilers, gradients. A method that sinpe exports is tested here by itself.
 """
 
 import copy
+import inspect
 import io
 import math
+import re
 
 import pytest
 import torch
 from torch import nn
 
 import sinpe
-from sinpe import (
-    Alibi,
-    LearnedEncoding,
-    NoPosition,
-    Rotary,
-    ShawRelative,
-    SinusoidalEncoding,
-    T5Bias,
-    TransformerXLRelative,
-    XPos,
-)
+from sinpe import Rotary, T5Bias
 
 H, HD, D = 4, 8, 32
 EXTENSIONS = {
@@ -31,25 +23,43 @@ EXTENSIONS = {
     "llama3": sinpe.Llama3(8.0, 1.0, 4.0, 64),
     "dynamic-ntk": sinpe.DynamicNTK(2.0, 8),
 }
+# what a constructor is given where it asks for it; max_len also where it does not, so that
+# positions run beyond the rows that are kept ready
+ARGUMENTS = {"d_model": D, "n_heads": H, "head_dim": HD, "max_len": 64, "max_distance": 3}
+METHODS = {
+    name: method
+    for name in sinpe.__all__
+    if inspect.isclass(method := getattr(sinpe, name))
+    and issubclass(method, sinpe.PositionMethod)
+    and method is not sinpe.PositionMethod
+}
+
+
+def arguments(method):
+    """What to make a method with."""
+    parameters = inspect.signature(method).parameters
+    needed = {name for name, p in parameters.items() if p.default is p.empty}
+    unknown = sorted(needed - set(ARGUMENTS))
+    assert not unknown, (
+        f"{method.__name__} cannot be made without {', '.join(unknown)}: give each a default, or a"
+        " value in ARGUMENTS of tests/test_positions_rules.py"
+    )
+    return {name: ARGUMENTS[name] for name in parameters if name in needed | {"max_len"}}
+
+
 MAKERS = {
-    "none": NoPosition,
-    "sinusoidal": lambda: SinusoidalEncoding(D, max_len=64),
-    "learned": lambda: LearnedEncoding(D, 64),
-    "shaw": lambda: ShawRelative(H, HD, 3),
-    "transformer-xl": lambda: TransformerXLRelative(H, HD),
-    "t5-causal": lambda: T5Bias(H, n_buckets=8, max_distance=12),
-    "t5-bidirectional": lambda: T5Bias(H, n_buckets=8, max_distance=12, bidirectional=True),
-    "rotary": lambda: Rotary(HD),
-    "rotary-half": lambda: Rotary(HD, layout="half"),
-    "rotary-partial": lambda: Rotary(HD, rotary_dim=4),
+    **{name: lambda method=method: method(**arguments(method)) for name, method in METHODS.items()},
+    # one that has options which change what it computes stands here once more for each
+    "T5Bias few buckets": lambda: T5Bias(H, n_buckets=8, max_distance=12),
+    "T5Bias bidirectional": lambda: T5Bias(H, n_buckets=8, max_distance=12, bidirectional=True),
+    "Rotary half": lambda: Rotary(HD, layout="half"),
+    "Rotary partial": lambda: Rotary(HD, rotary_dim=4),
     **{
-        name: lambda extension=extension: Rotary(HD, extension=extension)
+        f"Rotary {name}": lambda extension=extension: Rotary(HD, extension=extension)
         for name, extension in EXTENSIONS.items()
     },
-    "xpos": lambda: XPos(HD),
-    "alibi": lambda: Alibi(H),
 }
-TABLES = [name for name in MAKERS if MAKERS[name]()._derived]
+DYNAMIC = "Rotary dynamic-ntk"
 
 
 @pytest.fixture(params=MAKERS)
@@ -106,7 +116,7 @@ def close(a, b, atol=1e-5):
 
 
 def test_a_query_block_alone_equals_its_rows_of_the_full_pass(name):
-    if name == "dynamic-ntk":
+    if name == DYNAMIC:
         pytest.skip(
             "its frequencies depend on the longest key, so this rule cannot hold for blocks of keys"
         )
@@ -116,7 +126,10 @@ def test_a_query_block_alone_equals_its_rows_of_the_full_pass(name):
         for start in range(7 - size):
             cut = slice(start, start + size)
             block = run(method, x[:, cut], q[:, :, cut], k, positions[cut], positions)
-            assert close(block, (embedded[:, cut], scores[:, :, cut]))
+            assert close(block, (embedded[:, cut], scores[:, :, cut])), (
+                f"queries {cut} alone come out otherwise than among all: compute from q_positions"
+                " and k_positions, not from an index or a length"
+            )
 
 
 def test_rows_of_a_batch_do_not_depend_on_each_other_and_have_their_own_positions(name):
@@ -128,14 +141,17 @@ def test_rows_of_a_batch_do_not_depend_on_each_other_and_have_their_own_position
     together = run(method, x, q, k, rows)
     for b in range(3):
         alone = run(method, x[b : b + 1], q[b : b + 1], k[b : b + 1], rows[b])
-        assert close([part[b : b + 1] for part in together], alone)
+        assert close([part[b : b + 1] for part in together], alone), (
+            f"row {b} comes out otherwise than alone: positions may be (batch, seq), and each row"
+            " has its own"
+        )
 
 
 def test_positions_with_gaps_are_served_like_any_others(name):
     """A sub-sequence of the keys has the scores that these keys have among all: nothing is guessed
     from the index.
     """
-    if name == "dynamic-ntk":
+    if name == DYNAMIC:
         pytest.skip(
             "its frequencies depend on the longest key; the case with the same longest key is in"
             " its own test file"
@@ -143,7 +159,9 @@ def test_positions_with_gaps_are_served_like_any_others(name):
     method, (x, q, k), kept = make(name), tensors(), torch.tensor([0, 1, 3, 5])
     embedded, scores = run(method, x, q, k, torch.arange(6))
     some = run(method, x[:, kept], q[:, :, kept], k[:, :, kept], kept)
-    assert close(some, (embedded[:, kept], scores[:, :, kept][..., kept]))
+    assert close(some, (embedded[:, kept], scores[:, :, kept][..., kept])), (
+        "tokens with gaps between them come out otherwise: take places from the positions"
+    )
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16])
@@ -159,35 +177,39 @@ def test_embed_and_rotate_keep_type_shape_and_device_and_bias_is_float32(name, d
         assert torch.broadcast_shapes(bias.shape, (2, H, 6, 6)) == (2, H, 6, 6)
 
 
-@pytest.mark.parametrize("name", TABLES)
 def test_tables_are_derived_not_saved_not_cast_and_right_after_meta(name):
     data = (*tensors(), torch.arange(6))
     expected = run(make(name), *data)
-    assert set(make(name).state_dict()) == {
-        parameter for parameter, _ in make(name).named_parameters()
-    }
+    saved = set(make(name).state_dict()) - {key for key, _ in make(name).named_parameters()}
+    assert not saved, (
+        f"{saved} would be saved though the arguments determine it: hold a table with"
+        " self.derive(name, make), as PositionMethod.derive says"
+    )
     weights = make(name).state_dict()
     with torch.device("meta"):
         born_on_meta = MAKERS[name]()
     stream = io.BytesIO()
     torch.save(make(name), stream)
     stream.seek(0)
-    others = [
-        make(name).half().float(),
-        make(name).bfloat16().double(),
-        copy.deepcopy(make(name)),
-        make(name).to("meta").to_empty(device="cpu"),
-        born_on_meta.to_empty(device="cpu"),
-        torch.load(stream, weights_only=False),
-    ]
-    for other in others:
+    others = {
+        ".half().float()": make(name).half().float(),
+        ".bfloat16().double()": make(name).bfloat16().double(),
+        "deepcopy": copy.deepcopy(make(name)),
+        '.to("meta").to_empty(device="cpu")': make(name).to("meta").to_empty(device="cpu"),
+        "made on meta, then to_empty": born_on_meta.to_empty(device="cpu"),
+        "saved and loaded": torch.load(stream, weights_only=False),
+    }
+    for way, other in others.items():
         other.load_state_dict(weights, strict=True)
-        assert close(run(other, *data), expected)
+        assert close(run(other, *data), expected), (
+            f"after {way} the method gives other values: hold every table with self.derive(name,"
+            " make), as PositionMethod.derive says"
+        )
 
 
 def test_autocast_changes_nothing_beyond_the_product_itself(name):
     method, (x, q, k), positions = make(name), tensors(dtype=torch.float32), torch.arange(6) + 1000
-    if name == "learned":
+    if name == "LearnedEncoding":
         positions = torch.arange(6)
     plain = (
         method.embed(x, positions),
@@ -202,7 +224,7 @@ def test_autocast_changes_nothing_beyond_the_product_itself(name):
         )
     assert all(
         (a is None and b is None) or torch.equal(a, b) for a, b in zip(plain, inside, strict=True)
-    )
+    ), "under autocast the values change: a matrix product was taken in half precision"
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:torch")
@@ -237,7 +259,7 @@ def test_learned_numbers_receive_a_gradient(name):
     assert all(
         parameter.grad is not None and parameter.grad.abs().sum() > 0
         for parameter in method.parameters()
-    )
+    ), "what is not trained is no parameter: hold a table with self.derive(name, make)"
 
 
 def test_empty_sequences_pass(name):
@@ -263,10 +285,36 @@ def test_positions_of_a_wrong_length_are_refused_by_name(name, wrong):
     openings = {"x_positions": ("embed",)}.get(wrong, ("rotate", "score_bias"))
     for opening, call in zip(openings, calls, strict=True):
         if getattr(type(method), opening) is not getattr(sinpe.PositionMethod, opening):
-            with pytest.raises(
-                ValueError, match=r"positions must have shape \(6,\) or \(batch, 6\), got \(5,\)"
-            ):
-                call()
+            said = refusal(call)
+            shapes = r"positions must have shape \(6,\) or \(batch, 6\), got \(5,\)"
+            assert re.match(rf"ValueError: .*{shapes}", said), (
+                f"{opening} was given 5 positions for 6 tokens, and {said}: call check_positions"
+                " first, as the other methods do"
+            )
+
+
+def refusal(call):
+    """The kind of error and what it says."""
+    try:
+        call()
+    except (ValueError, TypeError, RuntimeError, IndexError) as error:
+        return f"{type(error).__name__}: {error}"
+    return "nothing was said"
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_sizes_that_are_none_are_refused_by_name(name):
+    sizes = [size for size in inspect.signature(METHODS[name]).parameters if size in ARGUMENTS]
+    for size in sizes:
+        for value in (-1, 2.5, True, "8"):
+            said = refusal(
+                lambda size=size, value=value: METHODS[name](
+                    **{**arguments(METHODS[name]), size: value}
+                )
+            )
+            assert said.startswith("ValueError") and size in said and repr(value) in said, (
+                f"{name} was made with {size}={value!r}, and {said}: take it through check_size"
+            )
 
 
 @torch.no_grad()
