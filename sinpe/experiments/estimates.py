@@ -3,7 +3,9 @@ plain numbers out.
 """
 
 import math
+import sys
 from dataclasses import dataclass
+from numbers import Real
 from statistics import fmean, stdev
 
 LEVEL = 0.95
@@ -40,6 +42,16 @@ class Difference:
     p: float
     p_equal: float
     verdict: str
+
+
+def is_number(value):
+    """Whether a value is a real number that a float can hold; True and False are none."""
+    # compared, not converted: an integer may be too large for a float
+    return (
+        isinstance(value, Real)
+        and not isinstance(value, bool)
+        and -sys.float_info.max <= value <= sys.float_info.max
+    )
 
 
 def estimate(values, level=LEVEL):
