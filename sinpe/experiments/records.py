@@ -189,8 +189,8 @@ def _lack(record):
         environment.get("seconds")
     ):
         return (
-            "its environment must tell python as a text, seconds as a number, and corpus_sha256, if it"
-            " is there, as a text"
+            "its environment must tell python as a text, seconds as a number, and corpus_sha256, if"
+            " it is there, as a text"
         )
     if not is_number(metrics.get("validation_loss")) or not is_number(metrics.get("test_loss")):
         return "its metrics must have the numbers validation_loss and test_loss"
