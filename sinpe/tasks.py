@@ -1,8 +1,9 @@
 """What a model is trained on: each task makes batches of (tokens, targets); targets are IGNORE
 where nothing is asked.
 
-`batch` draws at random; `held_out` gives the same data to every model that is compared, and all
-there is of them if no number is named.
+`batch` draws at random, from a torch.Generator (None: from torch's own); `held_out` gives the same
+data to every model that is compared, and all there is of them if no number is named. Bad sizes and
+splits raise ValueError.
 """
 
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ from sinpe.text import Corpus, english, english_words
 
 SPLITS = ("train", "validation", "test")
 IGNORE = -100  # torch's default ignore_index
+LARGEST = 2**31  # tokens in one batch: 16 GB of ids
+SYMBOLS = 2**20  # of one synthetic alphabet, at most
 DRAWS = 2048  # held-out sequences of a synthetic task, whose supply is endless
 # the synthetic alphabet: two markers, the question, and the first of the fillers
 A, B, QUERY, FILLER = 0, 1, 2, 3
@@ -26,6 +29,10 @@ class NextToken:
     corpus: Corpus
     needs_causal = True
 
+    def __post_init__(self):
+        if not isinstance(self.corpus, Corpus):
+            raise ValueError(f"corpus must be a Corpus, got {type(self.corpus).__name__}")
+
     @property
     def vocab_size(self):
         return self.corpus.vocab_size
@@ -33,13 +40,16 @@ class NextToken:
     def batch(self, split, batch_size, length, generator):
         """Random windows of a split -> tokens, targets, both int64 (batch_size, length)."""
         ids = self._long_enough(split, length)
-        check_size("batch_size", batch_size)
+        _check_batch(batch_size, length, generator)
         return _windows(
             ids, torch.randint(len(ids) - length, (batch_size,), generator=generator), length
         )
 
     def held_out(self, split, length, sequences=None):
-        """Windows side by side: the whole split read once, or this many of them spread over it."""
+        """Windows side by side, from the start of the split: all that are whole, or this many of
+        them spread over it. What is left at the end asks for fewer than `length` tokens and is not
+        read.
+        """
         ids = self._long_enough(split, length)
         there = (len(ids) - 1) // length
         count = there if sequences is None else min(check_size("sequences", sequences), there)
@@ -68,7 +78,8 @@ class Synthetic:
 
     def __post_init__(self):
         for name, value in vars(self).items():
-            check_size(name, value)
+            if check_size(name, value) > SYMBOLS:
+                raise ValueError(f"{name} must be at most {SYMBOLS}, got {value}")
 
     @property
     def vocab_size(self):
@@ -147,7 +158,7 @@ class Copy(Synthetic):
 
     def _answered(self, split, batch_size, length, generator, source):
         """source: (step of the answer, n) -> which symbol it is."""
-        half = _check_sizes(self, split, batch_size, length, 2) // 2
+        half = _check_sizes(self, split, batch_size, length, generator, 2) // 2
         n = _sizes(split, batch_size, half, generator)
         body = torch.randint(FILLER, self.vocab_size, (batch_size, half), generator=generator)
         place = torch.arange(length).expand(batch_size, length)
@@ -188,7 +199,7 @@ class Previous(Synthetic):
         tokens = torch.randint(
             FILLER,
             self.vocab_size,
-            (batch_size, _check_sizes(self, split, batch_size, length, 2)),
+            (batch_size, _check_sizes(self, split, batch_size, length, generator, 2)),
             generator=generator,
         )
         targets = tokens.roll(1, 1)
@@ -212,7 +223,7 @@ class MarkerPosition(Synthetic):
 
     def batch(self, split, batch_size, length, generator):
         """Tokens, targets, both int64 (batch_size, length). Needs length > reach."""
-        _check_sizes(self, split, batch_size, length, self.reach + 1)
+        _check_sizes(self, split, batch_size, length, generator, self.reach + 1)
         query = _sizes(split, batch_size, length - 1, generator, least=self.reach)
         distance = torch.randint(self.reach, (batch_size, 1), generator=generator)
         tokens = torch.randint(FILLER, self.vocab_size, (batch_size, length), generator=generator)
@@ -239,7 +250,7 @@ class Induction(Synthetic):
 
     def batch(self, split, batch_size, length, generator):
         """Tokens, targets, both int64 (batch_size, length). An odd length ends with a key."""
-        pairs = (_check_sizes(self, split, batch_size, length, 3) + 1) // 2
+        pairs = (_check_sizes(self, split, batch_size, length, generator, 3) + 1) // 2
         value_of = torch.randint(self.kinds, (batch_size, self.kinds), generator=generator)
         keys = torch.randint(self.kinds, (batch_size, pairs), generator=generator)
         values = value_of.gather(1, keys)
@@ -280,22 +291,33 @@ def _fillers(task, split, batch_size, length, generator, least):
     tokens = torch.randint(
         FILLER,
         task.vocab_size,
-        (batch_size, _check_sizes(task, split, batch_size, length, least)),
+        (batch_size, _check_sizes(task, split, batch_size, length, generator, least)),
         generator=generator,
     )
     tokens[:, -1] = QUERY
     return tokens
 
 
-def _check_sizes(task, split, batch_size, length, least):
+def _check_sizes(task, split, batch_size, length, generator, least):
     """`length`, or ValueError."""
-    if split not in SPLITS:
+    if not isinstance(split, str) or split not in SPLITS:
         raise ValueError(f"split must be one of {', '.join(map(repr, SPLITS))}, got {split!r}")
-    check_size("batch_size", batch_size)
-    check_size("length", length)
+    _check_batch(batch_size, length, generator)
     if length < least:
         raise ValueError(f"length must be at least {least} for {type(task).__name__}, got {length}")
     return length
+
+
+def _check_batch(batch_size, length, generator):
+    tokens = check_size("batch_size", batch_size) * check_size("length", length)
+    if tokens > LARGEST:
+        raise ValueError(
+            f"batch_size · length must be at most {LARGEST} tokens, got {batch_size} · {length}"
+        )
+    if generator is not None and not isinstance(generator, torch.Generator):
+        raise ValueError(
+            f"generator must be a torch.Generator or None, got {type(generator).__name__}"
+        )
 
 
 def _sizes(split, batch_size, most, generator, least=1):

@@ -6,6 +6,7 @@ import hashlib
 import math
 import re
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from importlib import import_module
@@ -20,13 +21,14 @@ class Corpus:
     """A text as token ids, split once: the first 80 % for training, 10 % for validation, 10 % for
     the test. Here a token is a character.
 
-    text: the whole text; the vocabulary is its set of characters, sorted. Raises ValueError for a
-        text under 100 characters.
+    text: the whole text; the vocabulary is its set of characters, sorted. Raises ValueError for
+        what is no text, and for a text under 100 characters.
     """
 
     text: str
 
     def __post_init__(self):
+        _check_text(self.text)
         if len(self.text) < 100:
             raise ValueError(
                 f"text must have at least 100 characters to be split, got {len(self.text)}"
@@ -59,7 +61,10 @@ class Corpus:
         return self._ids[start:stop]
 
     def encode(self, text):
-        """Text -> int64 ids (tokens,). Raises ValueError for a character that the corpus lacks."""
+        """Text -> int64 ids (tokens,). Raises ValueError for what is no text, and for a character
+        that the corpus lacks.
+        """
+        _check_text(text)
         index = {symbol: i for i, symbol in enumerate(self.symbols)}
         try:
             return torch.tensor([index[symbol] for symbol in text], dtype=torch.int64)
@@ -69,8 +74,23 @@ class Corpus:
             ) from None
 
     def decode(self, ids):
-        """Ids -> text, the inverse of encode."""
-        return "".join(self.symbols[i] for i in ids)
+        """Ids, one row of integers -> text, the inverse of encode. Raises ValueError for an id
+        outside 0 … vocab_size − 1, such as the −100 of a target that is not asked for.
+        """
+        return "".join(self.symbols[i] for i in self._checked(ids))
+
+    def _checked(self, ids):
+        """`ids` as a list, or ValueError. A negative one would count from the end of the list."""
+        listed = ids.tolist() if hasattr(ids, "tolist") else ids
+        if isinstance(listed, str | bytes | dict) or not isinstance(listed, Iterable):
+            raise ValueError(f"ids must be a row of integers, got {ids!r:.100}")
+        listed = [i.item() if getattr(i, "ndim", None) == 0 else i for i in listed]
+        for i in listed:
+            if isinstance(i, bool) or not isinstance(i, int) or not 0 <= i < self.vocab_size:
+                raise ValueError(
+                    f"ids must be integers in 0 … {self.vocab_size - 1}, got {i!r:.100}"
+                )
+        return listed
 
     def baselines(self):
         """Test loss in nats a token of two models that ignore context: {"uniform": ln V, "unigram":
@@ -99,7 +119,10 @@ class WordCorpus(Corpus):
 
     @staticmethod
     def tokens(text):
-        """The text cut into tokens; joined again they are the text."""
+        """The text cut into tokens; joined again they are the text. Raises ValueError for what is
+        no text.
+        """
+        _check_text(text)
         return [match.group() for match in re.finditer(r" ?\w+| ?([^\w\s])\1*|\s+", text)]
 
     @cached_property
@@ -109,8 +132,19 @@ class WordCorpus(Corpus):
         return [UNKNOWN, *(token for token, _ in counts.most_common(self.size - 1))]
 
     def encode(self, text):
+        """Text -> int64 ids (tokens,); 0, that is `<unk>`, for a token that the vocabulary lacks.
+        Raises ValueError for what is no text.
+        """
         index = {symbol: i for i, symbol in enumerate(self.symbols)}
         return torch.tensor([index.get(token, 0) for token in self.tokens(text)], dtype=torch.int64)
+
+
+def _check_text(text):
+    """ValueError unless text is a str that can be written as UTF-8."""
+    if not isinstance(text, str):
+        raise ValueError(f"text must be a str, got {type(text).__name__}")
+    if any("\ud800" <= character <= "\udfff" for character in set(text)):
+        raise ValueError("text must be characters, got half of a surrogate pair")
 
 
 @lru_cache(maxsize=1)

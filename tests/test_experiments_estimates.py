@@ -27,6 +27,16 @@ def test_the_t_distribution_is_that_of_scipy(df):
     assert t_probability(math.inf, df) == 1
 
 
+@pytest.mark.parametrize("df", [199, 200, 201, 202, 1001, 10**7, 2**70])
+def test_many_degrees_of_freedom_take_no_longer_and_are_as_exact(df):
+    for t in (0.0, 1e-9, 0.01, 1.0, 1.96, 5.0, 39.0, 1e9, 1e200, math.inf, 10**400):
+        expected = 1 - 2 * stats.t.sf(float(min(t, 1e300)), float(df))
+        assert t_probability(t, df) == pytest.approx(expected, abs=1e-14)
+    for level in (1e-6, 0.5, 0.95, 0.9999):
+        expected = stats.t.ppf((1 + level) / 2, float(df))
+        assert t_quantile(level, df) == pytest.approx(expected, rel=1e-9)
+
+
 def test_known_quantiles():
     assert t_quantile(0.95, 1) == pytest.approx(12.706, abs=5e-4)
     assert t_quantile(0.95, 4) == pytest.approx(2.776, abs=5e-4)
@@ -151,7 +161,7 @@ def test_one_value_has_no_interval_and_none_is_refused():
 
 
 def test_wrong_kinds_of_values_levels_and_margins_are_refused_whatever_the_number_of_values():
-    for bad in (5, None, ["a"], [None], [[1.0]]):
+    for bad in (5, None, "12", ["a"], ["1"], [None], [[1.0]], [True], [10**400], np.float64(1)):
         with pytest.raises(ValueError, match="values must be finite numbers, at least one, got"):
             estimate(bad)
     for bad in (0, 1, -1, 2, "a", math.nan, True, None):
@@ -160,6 +170,7 @@ def test_wrong_kinds_of_values_levels_and_margins_are_refused_whatever_the_numbe
             lambda b: estimate([1.0, 2.0], b),
             lambda b: differences([[1.0, 2.0]], level=b),
             lambda b: t_quantile(b, 3),
+            lambda b: t_quantile(b, 10**9),
         ):
             with pytest.raises(ValueError, match=f"level must be between 0 and 1, got {bad!r}"):
                 use(bad)
@@ -168,6 +179,25 @@ def test_wrong_kinds_of_values_levels_and_margins_are_refused_whatever_the_numbe
             ValueError, match=f"margin must be a finite number, 0 or more, got {bad!r}"
         ):
             differences([[1.0, 2.0]], margin=bad)
+    for bad in (None, 5, "ab", {"a": [1.0]}):
+        with pytest.raises(ValueError, match="samples must be a list of lists of numbers, got"):
+            differences(bad)
+    for bad in (5, None, "12", [True]):
+        with pytest.raises(ValueError, match="values must be finite numbers, at least one, got"):
+            differences([[1.0, 2.0], bad])
+    for bad in (None, "1", True, math.nan):
+        with pytest.raises(ValueError, match=f"t must be a number, got {bad!r}"):
+            t_probability(bad, 3)
+    for bad in (None, "1", True, 2.0, 0, -1):
+        with pytest.raises(ValueError, match=f"df must be a positive integer, got {bad!r}"):
+            t_quantile(0.95, bad)
+    with pytest.raises(ValueError, match="values must have a sum that a float holds"):
+        estimate([1e308] * 3)
+
+
+def test_values_may_come_from_anything_that_can_be_listed():
+    assert estimate(iter([1.0, 2.0])) == estimate(np.array([1, 2])) == estimate((1.0, 2.0))
+    assert differences(iter([iter([1.0, 2.0])])) == differences([[1.0, 2.0]])
 
 
 def test_steps_to_reach_a_loss():
@@ -179,3 +209,9 @@ def test_steps_to_reach_a_loss():
     assert steps_to_reach(curve, 1.0) == 80
     assert steps_to_reach(curve, 0.5) is None
     assert steps_to_reach([(0, 1.0), (5, 1.0)], 1.0) == 0
+    for bad in (None, 5, "ab", [1], [(0,)], [(0, "a")], [(0, math.nan)], [(True, 1.0)]):
+        with pytest.raises(ValueError, match="curve must be pairs of a step and a loss, got"):
+            steps_to_reach(bad, 1.0)
+    for bad in (None, "1", math.nan, True):
+        with pytest.raises(ValueError, match=f"loss must be a finite number, got {bad!r}"):
+            steps_to_reach(curve, bad)

@@ -123,6 +123,39 @@ EDITS = {
         "not in the study 'tiny'",
     ),
     "no model": (resign(lambda r: r["config"].update(model=3)), "not in the study 'tiny'"),
+    "True for a seed": (resign(lambda r: r.update(seed=True)), "is not a record"),
+    "an empty environment": (
+        resign(lambda r: r.update(environment={})),
+        "environment must tell python as a text, seconds as a number",
+    ),
+    "seconds as a text": (
+        resign(lambda r: r["environment"].update(seconds="1")),
+        "environment must tell python as a text, seconds as a number",
+    ),
+    "seconds that no float holds": (
+        resign(lambda r: r["environment"].update(seconds=10**400)),
+        "environment must tell python as a text, seconds as a number",
+    ),
+    "a fingerprint that is no text": (
+        resign(lambda r: r["environment"].update(corpus_sha256=[])),
+        "environment must tell python as a text, seconds as a number",
+    ),
+    "no metrics": (
+        resign(lambda r: r.update(metrics={})),
+        "metrics must have the numbers validation_loss and test_loss",
+    ),
+    "a loss that is no number": (
+        resign(lambda r: r["metrics"].update(test_loss=True)),
+        "metrics must have the numbers validation_loss and test_loss",
+    ),
+    "an empty curve": (
+        resign(lambda r: r.update(curve=[])),
+        "curve must be pairs of a step and a loss, at least one",
+    ),
+    "a curve of steps alone": (
+        resign(lambda r: r.update(curve=[[0], [1]])),
+        "curve must be pairs of a step and a loss, at least one",
+    ),
     "another seed": (resign(lambda r: r.update(seed=999)), "should be named .*-999.json"),
 }
 
@@ -193,6 +226,38 @@ def test_half_written_files_are_invisible_and_swept_away(folder):
     with records.locked(folder):
         assert not half.exists()
     assert len(load_records(study(), folder)) == 2
+
+
+def test_files_that_others_left_beside_the_records_are_not_swept_away(folder):
+    kept = [
+        folder / name
+        for name in (
+            ".0123456789abcdef-101.json.swp",
+            ".0123456789abcdef-101.json.bak.2",
+            ".0123456789abcdef-101.json.4711~",
+            ".notes.json.1",
+        )
+    ]
+    for path in kept:
+        path.write_text("mine")
+    (folder / ".0123456789abcdef-101.json.12").mkdir()
+    with records.locked(folder):
+        pass
+    assert all(path.read_text() == "mine" for path in kept)
+    assert len(load_records(study(), folder)) == 2
+
+
+def test_a_record_is_whole_on_the_disk_before_it_gets_its_name(tmp_path, made, monkeypatch):
+    synced = []
+
+    def fsync(_):
+        (half,) = tmp_path.iterdir()
+        assert records.HALF_WRITTEN.fullmatch(half.name)
+        synced.append(half.read_bytes())
+
+    monkeypatch.setattr(records.os, "fsync", fsync)
+    path = records.write(tmp_path, made[0])
+    assert synced == [path.read_bytes()]
 
 
 def test_a_folder_in_use_is_refused_naming_the_process_and_freed_by_its_death(tmp_path):

@@ -150,6 +150,8 @@ def test_held_out_windows_are_the_whole_split_once_or_spread_over_it(name):
     assert torch.equal(tokens.flatten(), ids[: tokens.numel()]) and torch.equal(
         targets.flatten(), ids[1 : tokens.numel() + 1]
     )
+    # what is left asks for fewer tokens than a sequence has
+    assert 0 <= len(ids) - 1 - targets.numel() < length
     few, _ = task.held_out("test", length, 7)
     places = [int((tokens == row).all(1).nonzero()[0]) for row in few]
     assert places == [i * len(tokens) // 7 for i in range(7)]
@@ -235,6 +237,13 @@ def test_bad_sizes_and_splits_are_refused_by_name(name):
             task.batch("train", 2, bad, generator())
         with pytest.raises(ValueError, match=f"sequences must be a positive integer, got {bad!r}"):
             task.held_out("test", 16, bad)
+    for bad_sizes in ((2**31, 16), (10**30, 16), (2, 10**30)):
+        if name == "next_character" and bad_sizes[1] > 16:
+            continue  # longer than the text
+        with pytest.raises(ValueError, match=r"batch_size · length must be at most 2147483648 "):
+            task.batch("train", *bad_sizes, generator())
+    with pytest.raises(ValueError, match=r"generator must be a torch.Generator or None, got int"):
+        task.batch("train", 2, 16, 5)
     for bad in ("exam", "training", None, ["test"]):
         with pytest.raises(ValueError, match=f"split must be one of .* got {re.escape(repr(bad))}"):
             task.held_out(bad, 16)
@@ -251,3 +260,11 @@ def test_a_task_needs_at_least_one_symbol(make):
             ValueError, match=f"(fillers|reach|kinds) must be a positive integer, got {bad}"
         ):
             make(bad)
+    with pytest.raises(ValueError, match=f"must be at most 1048576, got {10**30}"):
+        make(10**30)
+
+
+@pytest.mark.parametrize("bad", [None, 5, "text"])
+def test_text_is_read_from_a_corpus(bad):
+    with pytest.raises(ValueError, match=f"corpus must be a Corpus, got {type(bad).__name__}"):
+        NextToken(bad)

@@ -118,3 +118,35 @@ def test_bad_input_is_refused_by_name():
         english().split("dev")
     with pytest.raises(ValueError, match="lacks: '猫'"):
         english().encode("猫")
+
+
+CORPORA = (Corpus("the quick brown fox. " * 9), WordCorpus("the quick brown fox. " * 9, 4))
+
+
+@pytest.mark.parametrize("corpus", CORPORA, ids=["characters", "words"])
+def test_ids_that_are_none_are_not_decoded(corpus):
+    last = corpus.vocab_size - 1
+    assert corpus.decode([last]) == corpus.decode(torch.tensor([last])) == corpus.symbols[-1]
+    assert corpus.decode([torch.tensor(0), torch.tensor(last)]) == corpus.decode([0, last])
+    for bad in (-1, -100, last + 1, 10**30, True, 1.0, "1", None, [1]):
+        with pytest.raises(ValueError, match=f"ids must be integers in 0 … {last}, got "):
+            corpus.decode([0, bad])
+    for bad in (torch.tensor([0, -100]), torch.tensor([1.0]), torch.tensor([[0, 1]])):
+        with pytest.raises(ValueError, match=f"ids must be integers in 0 … {last}, got "):
+            corpus.decode(bad)
+    for bad in (None, 5, "12", b"12", {0: 1}, torch.tensor(1)):
+        with pytest.raises(ValueError, match="ids must be a row of integers, got"):
+            corpus.decode(bad)
+
+
+@pytest.mark.parametrize("bad", [None, 5, ["t", "h"] * 99, b"th" * 99])
+def test_what_is_no_text_is_refused(bad):
+    uses = (Corpus, WordCorpus, WordCorpus.tokens, *(corpus.encode for corpus in CORPORA))
+    for use in uses:
+        with pytest.raises(ValueError, match=f"text must be a str, got {type(bad).__name__}"):
+            use(bad)
+
+
+def test_half_of_a_surrogate_pair_is_no_text():
+    with pytest.raises(ValueError, match="text must be characters, got half of a surrogate pair"):
+        Corpus("\ud800" * 200)

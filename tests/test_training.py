@@ -101,14 +101,69 @@ def test_evaluate_is_the_mean_over_targets():
     assert run.evaluate(data)["accuracy"] == pytest.approx(hits.float().mean().item())
 
 
-def test_final_numbers_on_text_read_the_whole_split():
+def test_final_numbers_on_text_read_all_whole_sequences_of_the_split():
     corpus = english()
     model = TransformerConfig(corpus.vocab_size, d_model=16, n_layers=1, n_heads=2, d_ff=32)
     run = Run(RunConfig(model, length=64, evaluation_sequences=4))
     tokens = torch.cat([x for x, _ in run.held_out("test")])
     assert torch.equal(tokens.flatten(), corpus.split("test")[: tokens.numel()])
-    assert corpus.split("test").numel() - tokens.numel() <= 64
+    # a target is the token after, so the last sequence ends before the last token at the latest
+    assert 1 <= corpus.split("test").numel() - tokens.numel() <= 64
     assert sum(len(x) for x, _ in run._validation) == 4
+
+
+def test_held_out_sequences_have_the_length_that_is_asked_for():
+    run = Run(small())
+    assert [run.held_out("test", 2, n)[0][0].shape[1] for n in (None, 6, 9)] == [6, 6, 9]
+    for name, bad in (("length", 0), ("length", True), ("length", -1), ("sequences", 0)):
+        with pytest.raises(ValueError, match=f"{name} must be a positive integer, got {bad}"):
+            run.held_out("test", **{name: bad})
+
+
+def test_a_step_takes_the_gradient_of_its_batch_alone_cut_to_length_one():
+    """Against torch.autograd.grad, which adds nothing up."""
+    run = Run(small(length=12))
+    optimizer, weights, cut = run.optimizer(), list(run.model.parameters()), set()
+    for tokens, targets in run.held_out("test")[:3]:
+        gradients = torch.autograd.grad(_loss(run.model(tokens), targets), weights)
+        norm = sum(g.square().sum() for g in gradients).sqrt().item()
+        run.step(optimizer, (tokens, targets))
+        for weight, gradient in zip(weights, gradients, strict=True):
+            assert torch.allclose(weight.grad, gradient / max(1.0, norm), atol=1e-5)
+        cut.add(norm > 1)
+    assert cut == {True}
+
+
+def test_what_cannot_be_trained_or_judged_is_refused_by_name():
+    run, data = Run(small()), Run(small()).held_out("test")
+    for bad in (None, 5, "none"):
+        for use in (Run, train):
+            with pytest.raises(
+                ValueError, match=f"config must be a RunConfig, got {type(bad).__name__}"
+            ):
+                use(bad)
+    for bad in ("gpu", "cuda:99", "meta", None, 5, True):
+        for use in (Run, train):
+            with pytest.raises(ValueError, match=f"device must be one .*, got {bad!r}"):
+                use(small(), device=bad)
+    with pytest.raises(ValueError, match="progress must be a function of an iterable, got None"):
+        run.fit(None)
+    for bad in (None, 5, {}, iter(data)):
+        with pytest.raises(ValueError, match="data must be a list of batches, got"):
+            run.evaluate(bad)
+    tokens, targets = data[0]
+    for bad in ((tokens,), (tokens, targets[:, 1:]), (tokens, targets.float()), None, (1, 2)):
+        with pytest.raises(ValueError, match="data must .* tokens and "):
+            run.evaluate([bad])
+        with pytest.raises(ValueError, match="batch must .* tokens and "):
+            run.step(run.optimizer(), bad)
+    with pytest.raises(ValueError, match=r"targets must be -100 or in 0 … 7, got 8 … 8"):
+        run.evaluate([(tokens, torch.full_like(targets, 8))])
+
+
+def test_more_points_on_the_curve_than_steps_are_one_at_every_step():
+    for evaluations in (12, 13, 10**12):
+        assert [step for step, _ in Run(small(evaluations=evaluations)).fit().curve] == [*range(13)]
 
 
 def test_methods_with_weights_do_not_move_the_weights_of_the_model():
@@ -160,6 +215,8 @@ def test_positions_are_built_from_names():
         ({"learning_rate": float("nan")}, "learning_rate .* nan"),
         ({"warmup": -1}, "warmup .* -1"),
         ({"seed": True}, "seed .* True"),
+        ({"seed": 2**64}, r"seed must be at most 2\^60, got 18446744073709551616"),
+        ({"steps": 10**400}, r"steps must be at most 2\^60, got 1000"),
         ({"task": "sort"}, "task .* 'sort'"),
         ({"task": "next_character"}, "vocab_size"),
         (

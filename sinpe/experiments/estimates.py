@@ -3,10 +3,13 @@ plain numbers out.
 """
 
 import math
+import sys
 from dataclasses import dataclass
+from numbers import Real
 from statistics import fmean, stdev
 
 LEVEL = 0.95
+MANY = 200  # degrees of freedom for which an expansion takes the place of sums
 MARGIN = 0.02  # nats, or share of right answers: the smallest difference of interest
 
 
@@ -42,18 +45,31 @@ class Difference:
     verdict: str
 
 
+def is_number(value):
+    """Whether a value is a real number that a float can hold; True and False are none."""
+    # compared, not converted: an integer may be too large for a float
+    return (
+        isinstance(value, Real)
+        and not isinstance(value, bool)
+        and -sys.float_info.max <= value <= sys.float_info.max
+    )
+
+
 def estimate(values, level=LEVEL):
     """Mean of independent values with its t interval. One value has an infinite interval. Raises
-    ValueError for none, or one that is not finite.
+    ValueError for none, for what is no finite number, and for a sum that no float holds.
     """
     _check_level(level)
+    listed = _listed("values", "finite numbers, at least one", values)
+    if not listed or not all(map(is_number, listed)):
+        raise ValueError(f"values must be finite numbers, at least one, got {listed!r:.200}")
+    values = [float(value) for value in listed]
     try:
-        values = [float(value) for value in values]
-    except (TypeError, ValueError):
-        raise ValueError(f"values must be finite numbers, at least one, got {values!r}") from None
-    if not values or not all(map(math.isfinite, values)):
-        raise ValueError(f"values must be finite numbers, at least one, got {values}")
-    mean, n = fmean(values), len(values)
+        mean, n = fmean(values), len(values)
+    except OverflowError:
+        raise ValueError(
+            f"values must have a sum that a float holds, got {listed!r:.200}"
+        ) from None
     if n == 1:
         return Estimate(mean, -math.inf, math.inf, math.nan, n)
     std = stdev(values)
@@ -71,12 +87,10 @@ def differences(samples, level=LEVEL, margin=MARGIN):
     that are not finite, a level that is not between 0 and 1, and a margin below 0.
     """
     _check_level(level)
-    if (
-        isinstance(margin, bool)
-        or not isinstance(margin, int | float)
-        or not 0 <= margin < math.inf
-    ):
+    if not is_number(margin) or margin < 0:
         raise ValueError(f"margin must be a finite number, 0 or more, got {margin!r}")
+    samples = _listed("samples", "a list of lists of numbers", samples)
+    samples = [_listed("values", "finite numbers, at least one", values) for values in samples]
     plain = [estimate(values, level) for values in samples]
     p, alphas = _holm([_p_zero(e) for e in plain], level)
     p_equal, _ = _holm([_p_outside(e, margin) for e in plain], level)
@@ -94,9 +108,15 @@ def differences(samples, level=LEVEL, margin=MARGIN):
 
 def steps_to_reach(curve, loss):
     """The step at which a curve of (step, loss) first comes down to a loss, on the straight line
-    between two points; None if it never does.
+    between two points; None if it never does. Raises ValueError unless curve is pairs of finite
+    numbers, and loss one.
     """
-    before = None
+    if not is_number(loss):
+        raise ValueError(f"loss must be a finite number, got {loss!r}")
+    curve, before = _listed("curve", "pairs of a step and a loss", curve), None
+    for point in curve:
+        if not isinstance(point, list | tuple) or len(point) != 2 or not all(map(is_number, point)):
+            raise ValueError(f"curve must be pairs of a step and a loss, got {point!r:.100} in it")
     for step, value in curve:
         if value <= loss:
             if before is None or before[1] == value:
@@ -108,10 +128,17 @@ def steps_to_reach(curve, loss):
 
 def t_probability(t, df):
     """P(|T| ≤ t) for Student's t with an integer number of degrees of freedom: the finite sums of
-    Abramowitz and Stegun, 26.7.3 and 26.7.4.
+    Abramowitz and Stegun, 26.7.3 and 26.7.4, and for many degrees of freedom Hill's expansion
+    (1970, Algorithm 395), which is exact to rounding there. Raises ValueError for a t that is no
+    number, and a df that is no positive integer.
     """
+    if isinstance(t, bool) or not isinstance(t, Real) or not abs(t) <= math.inf:
+        raise ValueError(f"t must be a number, got {t!r}")
     if isinstance(df, bool) or not isinstance(df, int) or df < 1:
         raise ValueError(f"df must be a positive integer, got {df!r}")
+    t = float(min(abs(t), sys.float_info.max))  # a longer integer is as good as infinite
+    if df > MANY:
+        return math.erf(_normal(t, float(min(df, 2**53))) / math.sqrt(2))
     angle = math.atan(abs(t) / math.sqrt(df))
     odd = df % 2
     term = math.cos(angle) if odd else 1.0
@@ -125,22 +152,45 @@ def t_probability(t, df):
 
 def t_quantile(level, df):
     """The t with P(|T| ≤ t) = level, by bisection of its angle. Raises ValueError unless 0 < level
-    < 1.
+    < 1, and for a df that is no positive integer.
     """
     _check_level(level)
+    t_probability(0.0, df)  # for what it refuses
+    scale = math.sqrt(min(df, 2**53))
     low, high = 0.0, math.pi / 2
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (
-            (middle, high)
-            if t_probability(math.sqrt(df) * math.tan(middle), df) < level
-            else (low, middle)
-        )
-    return math.sqrt(df) * math.tan(low)
+    while low < (middle := (low + high) / 2) < high:
+        if t_probability(scale * math.tan(middle), df) < level:
+            low = middle
+        else:
+            high = middle
+    return scale * math.tan(low)
+
+
+def _normal(t, df):
+    """The value of a normal variable that is exceeded as often as a large t, by Hill's
+    expansion.
+    """
+    a = df - 0.5
+    z = math.sqrt(a * math.log1p(t / df * t))
+    if z > 40:  # exceeded never, for a float; the powers below would be infinite
+        return z
+    b = 48 * a**2
+    far = (4 * z**7 + 33 * z**5 + 240 * z**3 + 855 * z) / (10 * b * (b + 0.8 * z**4 + 100))
+    return z + (z**3 + 3 * z) / b - far
+
+
+def _listed(name, wanted, values):
+    """`values` as a list of its entries, or ValueError."""
+    try:
+        if not isinstance(values, str | bytes | dict):
+            return list(values)
+    except TypeError:
+        pass
+    raise ValueError(f"{name} must be {wanted}, got {values!r:.200}")
 
 
 def _check_level(level):
-    if not isinstance(level, int | float) or not 0 < level < 1:
+    if not is_number(level) or not 0 < level < 1:
         raise ValueError(f"level must be between 0 and 1, got {level!r}")
 
 

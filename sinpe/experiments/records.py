@@ -6,11 +6,13 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 from collections import Counter
 from dataclasses import asdict, fields, is_dataclass
 from pathlib import Path
 
 import sinpe
+from sinpe.experiments.estimates import is_number
 from sinpe.experiments.studies import get_study
 from sinpe.training import RunConfig
 from sinpe.transformer import TransformerConfig
@@ -24,6 +26,7 @@ KEYS = {
     "metrics": dict,
     "environment": dict,
 }
+HALF_WRITTEN = re.compile(r"\.[0-9a-f]{16}-\d+\.json\.\d+")  # what `write` calls a file at first
 
 
 class RecordError(ValueError):
@@ -95,8 +98,9 @@ def locked(folder):
         stream.truncate(0)
         stream.write(f"process {os.getpid()}")
         stream.flush()
-        for half in folder.glob(".*.json.*"):
-            half.unlink()
+        for half in folder.iterdir():
+            if HALF_WRITTEN.fullmatch(half.name) and half.is_file():
+                half.unlink()
         yield
 
 
@@ -148,13 +152,15 @@ def _read(path, study, known):
     if (
         not isinstance(record, dict)
         or set(record) != set(KEYS)
-        or not all(isinstance(record[key], kind) for key, kind in KEYS.items())
+        or not all(type(record[key]) is kind for key, kind in KEYS.items())
     ):
         raise RecordError(
             f"{path} is not a record: it must have {', '.join(KEYS)} and nothing else"
         )
     if found != checksum(record):
         raise RecordError(f"{path} was edited: its content does not match its checksum")
+    if lack := _lack(record):
+        raise RecordError(f"{path} is not a record: {lack}")
     if record["study"] != study.name:
         raise RecordError(f"{path} belongs to the study {record['study']!r}, not to {study.name!r}")
     if (
@@ -173,6 +179,27 @@ def _read(path, study, known):
         "model": {**_defaults(TransformerConfig), **record["config"]["model"]},
     }
     return record
+
+
+def _lack(record):
+    """What the parts of a record lack that their readers rely on, in words, or None."""
+    environment, metrics, curve = (record[key] for key in ("environment", "metrics", "curve"))
+    texts = (environment.get("python"), environment.get("corpus_sha256", ""))
+    if not all(isinstance(text, str) for text in texts) or not is_number(
+        environment.get("seconds")
+    ):
+        return (
+            "its environment must tell python as a text, seconds as a number, and corpus_sha256, if"
+            " it is there, as a text"
+        )
+    if not is_number(metrics.get("validation_loss")) or not is_number(metrics.get("test_loss")):
+        return "its metrics must have the numbers validation_loss and test_loss"
+    if not curve or not all(
+        isinstance(point, list) and len(point) == 2 and all(map(is_number, point))
+        for point in curve
+    ):
+        return "its curve must be pairs of a step and a loss, at least one"
+    return None
 
 
 def _one_text(folder, records):

@@ -7,6 +7,8 @@ from sinpe.tasks import build_task
 from sinpe.training import measures
 from sinpe.transformer import TransformerConfig
 
+LARGEST = 2**60  # of whole numbers: torch takes seeds below 2^64, and gets three times one
+
 
 @dataclass(frozen=True)
 class RunConfig:
@@ -66,3 +68,6 @@ class RunConfig:
                 f"task {self.task!r} needs causal=True: a model that sees the next token only"
                 " copies it"
             )
+        for name, value in vars(self).items():
+            if isinstance(value, int) and value > LARGEST:
+                raise ValueError(f"{name} must be at most 2^60, got {value}")

@@ -17,7 +17,7 @@ from sinpe.transformer import Transformer
 @dataclass
 class Run:
     """A model in training: `fit` trains it, `evaluate` reads it on held-out data. device: where,
-    "cpu" or "cuda" say.
+    "cpu" or "cuda" say. Raises ValueError for a device that this machine lacks.
     """
 
     config: RunConfig
@@ -25,6 +25,9 @@ class Run:
     curve: list = field(default_factory=list)  # (step, validation loss in nats a target)
 
     def __post_init__(self):
+        if not isinstance(self.config, RunConfig):
+            raise ValueError(f"config must be a RunConfig, got {type(self.config).__name__}")
+        machine.check_device(self.device)
         self.task = build_task(self.config.task)
         self.model = Transformer(
             self.config.model, build_position(self.config), seed=self.config.seed
@@ -37,10 +40,13 @@ class Run:
 
         Raises FloatingPointError when the loss is no longer finite.
         """
+        if not callable(progress):
+            raise ValueError(f"progress must be a function of an iterable, got {progress!r:.100}")
         config = self.config
         batches = torch.Generator().manual_seed(2 * config.seed + 1_000_003)
         optimizer = self.optimizer()
-        due = {round(i * config.steps / config.evaluations) for i in range(config.evaluations + 1)}
+        points = min(config.evaluations, config.steps)  # more than every step there are none
+        due = {round(i * config.steps / points) for i in range(points + 1)}
         self.curve = [(0, self.evaluate(self._validation)["loss"])]
         for step in progress(range(1, config.steps + 1)):
             for group in optimizer.param_groups:
@@ -67,9 +73,9 @@ class Run:
 
     def step(self, optimizer, batch):
         """One update on (tokens, targets). Returns the loss; one that is not finite updates
-        nothing.
+        nothing. Raises ValueError unless the two are tensors of one shape.
         """
-        tokens, targets = batch
+        tokens, targets = _checked("batch", batch)
         loss = _loss(self.model(tokens), targets)
         value = loss.item()
         if math.isfinite(value):
@@ -82,10 +88,12 @@ class Run:
     @torch.no_grad()
     def evaluate(self, data):
         """data: a list of (tokens, targets) -> {"loss": nats a target, "accuracy": share of targets
-        hit}. Raises ValueError if nothing is asked.
+        hit}. Raises ValueError if nothing is asked, and unless the two are tensors of one shape.
         """
+        if not isinstance(data, list | tuple):
+            raise ValueError(f"data must be a list of batches, got {type(data).__name__}")
         loss = hits = count = 0
-        for tokens, targets in data:
+        for tokens, targets in (_checked("data", batch) for batch in data):
             logits, asked = self.model(tokens), targets != IGNORE
             loss += _loss(logits, targets).item() * asked.sum().item()
             hits += (logits.argmax(-1) == targets)[asked].sum().item()
@@ -98,20 +106,26 @@ class Run:
         return {"loss": loss / count, "accuracy": hits / count}
 
     def validation(self):
-        """Loss and accuracy on all validation data: what choices, of a learning rate say, are made
-        on.
+        """Loss and accuracy on all validation sequences, see `held_out`: what choices, of a
+        learning rate say, are made on.
         """
         return self.evaluate(self.held_out("validation"))
 
     def test(self):
-        """Loss and accuracy on all test data: what is reported."""
+        """Loss and accuracy on all test sequences, see `held_out`: what is reported."""
         return self.evaluate(self.held_out("test"))
 
     def held_out(self, split, sequences=None, length=None):
-        """Evaluation batches that every seed and method shares. sequences: None is all there are.
-        length: None is that of the training.
+        """Evaluation batches that every seed and method shares: a list of (tokens, targets).
+
+        length: of a sequence; None is that of the training. sequences: how many; None is all there
+        are. Of text these are whole sequences side by side from the start of the split. The fewer
+        than `length` tokens after the last one are not judged, so that every token is predicted in
+        sequences of one length. Raises ValueError for sizes below 1 and other splits than
+        "validation" and "test" (text has "train" too).
         """
-        tokens, targets = self.task.held_out(split, length or self.config.length, sequences)
+        length = self.config.length if length is None else length
+        tokens, targets = self.task.held_out(split, length, sequences)
         return [
             self._here(batch) for batch in zip(tokens.split(64), targets.split(64), strict=True)
         ]
@@ -122,8 +136,11 @@ class Run:
 
 def train(config, progress=lambda steps: steps, device="cpu"):
     """Run one configuration and return its record: {"config", "seed", "curve", "metrics",
-    "environment"}, all plain values.
+    "environment"}, all plain values. Raises ValueError and FloatingPointError as `Run` does.
     """
+    if not isinstance(config, RunConfig):
+        raise ValueError(f"config must be a RunConfig, got {type(config).__name__}")
+    machine.check_device(device)
     measures.check_text(config, config.measure)
     machine.reset_peak_memory()
     start = time.perf_counter()
@@ -152,5 +169,21 @@ def _schedule(step, config):
     return warm * (0.55 + 0.45 * math.cos(math.pi * step / config.steps))
 
 
+def _checked(name, batch):
+    """`batch`, or ValueError unless it is two tensors of one shape."""
+    if not isinstance(batch, list | tuple) or not all(isinstance(x, torch.Tensor) for x in batch):
+        raise ValueError(f"{name} must hold pairs of tokens and targets, got {batch!r:.100}")
+    if len(batch) != 2 or batch[0].shape != batch[1].shape or batch[1].dtype != torch.int64:
+        got = ", ".join(f"{x.dtype} {tuple(x.shape)}" for x in batch)
+        raise ValueError(f"{name} must be tokens and int64 targets of one shape, got {got}")
+    return batch
+
+
 def _loss(logits, targets):
-    return F.cross_entropy(logits.float().flatten(0, 1), targets.flatten(), ignore_index=IGNORE)
+    try:
+        return F.cross_entropy(logits.float().flatten(0, 1), targets.flatten(), ignore_index=IGNORE)
+    except IndexError:
+        raise ValueError(
+            f"targets must be {IGNORE} or in 0 … {logits.shape[-1] - 1}, got"
+            f" {targets.min().item()} … {targets.max().item()}"
+        ) from None

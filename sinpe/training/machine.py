@@ -13,11 +13,29 @@ import torch
 import sinpe
 
 
+def check_device(device):
+    """`device`, "cpu" or "cuda" say, as a torch.device. Raises ValueError unless this machine has
+    it and numbers can be read from it.
+    """
+    problem = None
+    try:
+        if isinstance(device, str | torch.device):
+            found = torch.empty(0, device=device).device
+            if found.type != "meta":  # which holds no numbers
+                return torch.device(device)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        problem = str(error).partition("\n")[0]
+    raise ValueError(
+        f"device must be one that this machine has, got {device!r}"
+        + (f" ({problem})" if problem else "")
+    )
+
+
 def describe(device="cpu"):
     """Versions, processor and threads of this process, all plain values. device: where the run
-    trains.
+    trains. Raises ValueError for a device that this machine lacks.
     """
-    device = torch.device(device)
+    device = check_device(device)
     return {
         "sinpe": sinpe.__version__,
         "python": platform.python_version(),
@@ -78,14 +96,24 @@ def peak_memory():
     return round(most / (1e6 if sys.platform == "darwin" else 1e3))
 
 
+def memory():
+    """The memory of this machine in MB, or None where the system does not tell."""
+    try:
+        return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e6)
+    except (AttributeError, ValueError, OSError):  # Windows
+        return None
+
+
 def peak_of_tensors(work):
     """The most memory that tensors take at a time while work() runs, in MB, beyond those that were
     there before. On the CPU.
 
     It counts what torch asks for and gives back, so it is the same every time; what a process holds
     depends on what ran in it before. Tensors that were there before count as kept, even those that
-    work() lets go.
+    work() lets go. Raises ValueError for what cannot be called.
     """
+    if not callable(work):
+        raise ValueError(f"work must be a function without arguments, got {work!r:.100}")
     with (
         _silent(),
         torch.profiler.profile(

@@ -33,7 +33,7 @@ ASKED = ("factor", "original_max_len")  # what a reading knows of an extension's
 
 
 def held_out(run):
-    """Loss and accuracy on all validation and all test data."""
+    """Loss and accuracy on all validation and all test sequences of the training length."""
     return {
         f"{split}_{name}": value
         for split, score in (("validation", run.validation()), ("test", run.test()))
@@ -52,8 +52,8 @@ def lengths(run, extension=None, tune=0):
     extension: of a rotary model, put in after training, with factor n / training length. tune:
     steps of further training at four times the training length with that extension, or None, whose
     factor then stays 4; as many tokens a step as before, at a fifth of the learning rate. The
-    losses on all validation and test data are those before any of this. Raises ValueError for an
-    odd length, and for a text that is shorter than 256 training lengths.
+    losses on all validation and test sequences are those before any of this. Raises ValueError for
+    an odd length, and for a text that is shorter than 256 training lengths.
     """
     _check_lengths(run.config, extension, tune)
     check_text(run.config, "lengths")
@@ -248,15 +248,15 @@ def token_losses(model, ids, length, step):
     int64 (tokens,). Returns float32 (windows, length).
     """
     if not isinstance(ids, torch.Tensor) or ids.ndim != 1 or ids.dtype != torch.int64:
-        got = (
-            f"{ids.dtype} {tuple(ids.shape)}"
-            if isinstance(ids, torch.Tensor)
-            else type(ids).__name__
-        )
+        tensor = isinstance(ids, torch.Tensor)
+        got = f"{ids.dtype} {tuple(ids.shape)}" if tensor else type(ids).__name__
         raise ValueError(f"ids must be an int64 tensor of shape (tokens,), got {got}")
     if check_size("length", length) >= len(ids):
         raise ValueError(f"length must be below the {len(ids)} tokens that are read, got {length}")
-    starts = torch.arange(0, len(ids) - length, check_size("step", step), device=ids.device)
+    step = min(check_size("step", step), len(ids))  # more would only skip more of nothing
+    if not callable(model):
+        raise ValueError(f"model must be a function of tokens, got {type(model).__name__}")
+    starts = torch.arange(0, len(ids) - length, step, device=ids.device)
     windows = ids[starts[:, None] + torch.arange(length + 1, device=ids.device)]
     parts = windows.split(max(1, TOGETHER // length))
     return torch.cat(
