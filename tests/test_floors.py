@@ -33,6 +33,7 @@ FLOORS = (  # from the ground up; a file imports from its own floor or from thos
     ("experiments.records",),
     ("experiments.analysis",),
     ("experiments.predictions",),
+    ("experiments.predictions_mechanism",),
     ("experiments.runner",),
     ("experiments",),
     ("figures", "exercises", "explorers"),
