@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import torch
 
 from sinpe.positions.base import check_size
-from sinpe.text import Corpus, english, english_words
+from sinpe.text import Corpus, english, english_words, source
 
 SPLITS = ("train", "validation", "test")
 IGNORE = -100  # torch's default ignore_index
@@ -261,14 +261,24 @@ class Induction(Synthetic):
         return tokens[:, :length], targets[:, :length]
 
 
+def text_of(name):
+    """Which text a task reads: "english", "source", or None for a synthetic task."""
+    return {
+        "next_character": "english",
+        "next_word": "english",
+        "next_source_character": "source",
+    }.get(name)
+
+
 def build_task(name):
-    """The task that a RunConfig names: "next_character" | "next_word", or a synthetic one:
-    "which_first" | "which_more" | "copy" | "reverse" | "previous" | "marker_position" |
-    "induction".
+    """The task that a RunConfig names: "next_character" | "next_word" of English,
+    "next_source_character" of code, or a synthetic one: "which_first" | "which_more" | "copy" |
+    "reverse" | "previous" | "marker_position" | "induction".
     """
     makers = {
         "next_character": lambda: NextToken(english()),
         "next_word": lambda: NextToken(english_words()),
+        "next_source_character": lambda: NextToken(source()),
         "which_first": WhichFirst,
         "which_more": WhichMore,
         "copy": Copy,

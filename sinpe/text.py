@@ -1,8 +1,9 @@
-"""Real English text without a download: the language reference that every CPython ships in
-`pydoc_data.topics`.
+"""Real text without a download: English, the language reference that every CPython ships in
+`pydoc_data.topics`, and code, a part of its standard library.
 """
 
 import hashlib
+import inspect
 import math
 import re
 from collections import Counter
@@ -14,6 +15,11 @@ from importlib import import_module
 import torch
 
 UNKNOWN = "<unk>"
+# in pure Python, and in every release since 3.11
+SOURCES = (
+    "ast calendar cmd codecs configparser copy csv dataclasses fnmatch fractions functools getopt"
+    " glob gzip heapq"
+).split()
 
 
 @dataclass(frozen=True)
@@ -169,3 +175,11 @@ def english():
 def english_words():
     """The same text as words: 4000 of them, the rest `<unk>`."""
     return WordCorpus(english().text)
+
+
+@lru_cache(maxsize=1)
+def source():
+    """Code of this Python's standard library, module after module, as one Corpus of characters.
+    Raises OSError where a Python comes without it.
+    """
+    return Corpus("\n\n".join(inspect.getsource(import_module(name)) for name in SOURCES))

@@ -20,6 +20,9 @@ class TransformerConfig:
     norm: "pre" normalises the input of each sub-layer and the last output, "post" the sum after
         each sub-layer (the paper).
     tied: the output matrix is the embedding matrix. init_std, scale: as in TokenEmbedding.
+    logit_scale: the logits are multiplied by it (T5, tied: d_model^(−1/2)).
+    dropout: in training, the share of entries set to zero in the sum of embedding and position and
+        in the output of each sub-layer (the paper's P_drop, §5.4).
     """
 
     vocab_size: int
@@ -32,6 +35,8 @@ class TransformerConfig:
     tied: bool = True
     init_std: float | None = None
     scale: float | None = None
+    logit_scale: float = 1.0
+    dropout: float = 0.0
 
     def __post_init__(self):
         for name in ("vocab_size", "d_model", "n_layers", "n_heads", "d_ff"):
@@ -39,6 +44,13 @@ class TransformerConfig:
         for name in ("init_std", "scale"):
             if getattr(self, name) is not None:
                 check_positive(name, getattr(self, name))
+        check_positive("logit_scale", self.logit_scale)
+        if (
+            isinstance(self.dropout, bool)
+            or not isinstance(self.dropout, int | float)
+            or not 0 <= self.dropout < 1
+        ):
+            raise ValueError(f"dropout must be a number from 0 to below 1, got {self.dropout!r}")
         if self.d_model % self.n_heads:
             raise ValueError(
                 f"d_model must be divisible by n_heads, got d_model={self.d_model},"
@@ -61,8 +73,8 @@ class Transformer(nn.Module):
     config: TransformerConfig. position: a PositionMethod shared by all layers, or a list with one a
         layer (`embed` is called on the first).
     seed: for the initial weights, drawn from a generator of their own (Xavier for matrices, zero
-    for biases). Raises ValueError if a method's width, head count or head size does not fit the
-    config. Vaswani et al. 2017, https://arxiv.org/abs/1706.03762
+    for biases), and for the masks of dropout, drawn from another. Raises ValueError if a method's
+    width, head count or head size does not fit the config. Vaswani et al. 2017, https://arxiv.org/abs/1706.03762
     """
 
     def __init__(self, config, position, *, seed=0):
@@ -90,7 +102,9 @@ class Transformer(nn.Module):
         self.embedding = TokenEmbedding(
             config.vocab_size, config.d_model, config.init_std, config.scale, generator=generator
         )
-        self.layers = nn.ModuleList(Layer(config, method) for method in positions)
+        # a stream of its own, so that neither weights nor batches depend on the masks
+        self.dropout = Dropout(config.dropout, torch.Generator().manual_seed(5 * seed + 3_000_017))
+        self.layers = nn.ModuleList(Layer(config, method, self.dropout) for method in positions)
         self.final_norm = nn.LayerNorm(config.d_model) if config.norm == "pre" else nn.Identity()
         self.unembedding = (
             None if config.tied else nn.Linear(config.d_model, config.vocab_size, bias=False)
@@ -119,10 +133,12 @@ class Transformer(nn.Module):
             raise ValueError(f"positions has batch size {positions.shape[0]}, tokens has {batch}")
         mask = self._mask(attention_mask, batch, length, tokens.device)
         x = self.layers[0].attention.position.embed(self.embedding(tokens), positions)
+        x = self.dropout(x)
         for layer in self.layers:
             x = layer(x, positions, mask)
         x = self.final_norm(x)
-        return self.embedding.logits(x) if self.unembedding is None else self.unembedding(x)
+        logits = self.embedding.logits(x) if self.unembedding is None else self.unembedding(x)
+        return logits if self.config.logit_scale == 1 else logits * self.config.logit_scale
 
     def _check_tokens(self, tokens):
         if not _whole(tokens):
@@ -173,9 +189,9 @@ class Layer(nn.Module):
     before or after it.
     """
 
-    def __init__(self, config, position):
+    def __init__(self, config, position, dropout):
         super().__init__()
-        self.pre = config.norm == "pre"
+        self.pre, self.dropout = config.norm == "pre", dropout
         self.attention = Attention(config, position)
         self.feed_forward = nn.Sequential(
             nn.Linear(config.d_model, config.d_ff),
@@ -186,10 +202,31 @@ class Layer(nn.Module):
 
     def forward(self, x, positions, mask):
         if self.pre:
-            x = x + self.attention(self.norms[0](x), positions, mask)
-            return x + self.feed_forward(self.norms[1](x))
-        x = self.norms[0](x + self.attention(x, positions, mask))
-        return self.norms[1](x + self.feed_forward(x))
+            x = x + self.dropout(self.attention(self.norms[0](x), positions, mask))
+            return x + self.dropout(self.feed_forward(self.norms[1](x)))
+        x = self.norms[0](x + self.dropout(self.attention(x, positions, mask)))
+        return self.norms[1](x + self.dropout(self.feed_forward(x)))
+
+
+class Dropout(nn.Module):
+    """In training, a share p of the entries set to zero and the others divided by 1 − p; otherwise
+    x itself. generator: where the masks are drawn from, so that a training can be repeated.
+    """
+
+    def __init__(self, p, generator):
+        super().__init__()
+        self.p, self.generator = p, generator
+
+    def forward(self, x):
+        """x: any shape -> the same."""
+        if not self.p or not self.training:
+            return x
+        # drawn where the generator lives, so that every device has the same masks
+        kept = torch.rand(x.shape, generator=self.generator) >= self.p
+        return x * kept.to(x.device) / (1 - self.p)
+
+    def extra_repr(self):
+        return f"p={self.p:g}"
 
 
 class Attention(nn.Module):

@@ -4,11 +4,12 @@ import hashlib
 import math
 from collections import Counter
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 import torch
 
-from sinpe.text import UNKNOWN, Corpus, WordCorpus, english, english_words
+from sinpe.text import SOURCES, UNKNOWN, Corpus, WordCorpus, english, english_words, source
 
 
 def test_english_is_a_large_real_text():
@@ -33,6 +34,20 @@ def test_the_test_text_was_not_trained_on():
     train, test = (english().decode(english().split(name).tolist()) for name in ("train", "test"))
     windows = [test[start : start + 64] for start in range(0, len(test) - 64, 64)]
     assert sum(window in train for window in windows) < 0.01 * len(windows)
+
+
+def test_code_is_another_text_of_the_same_kind_of_size():
+    """Real modules, each whole, and hardly a window of the test part was trained on."""
+    corpus = source()
+    assert 300_000 < len(corpus.text) < 600_000 and 80 < corpus.vocab_size < 300
+    assert corpus.text.count("    def ") > 500 and corpus.sha256 != english().sha256
+    assert source() is corpus
+    for name in SOURCES:
+        path = Path(import_module(name).__file__)
+        assert path.read_text(encoding="utf-8") in corpus.text
+    train, test = (corpus.decode(corpus.split(name).tolist()) for name in ("train", "test"))
+    windows = [test[start : start + 64] for start in range(0, len(test) - 64, 64)]
+    assert sum(window in train for window in windows) < 0.02 * len(windows)
 
 
 def test_words_are_cut_without_loss_and_as_documented():

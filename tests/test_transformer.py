@@ -246,6 +246,49 @@ def test_a_tied_model_repeats_its_input_at_the_start_only_with_the_factor(norm):
     assert all(0.8 < size < 1.3 for size in others.values())
 
 
+@pytest.mark.parametrize("tied", [True, False])
+def test_the_logits_are_multiplied_by_their_scale_alone(tied):
+    plain, scaled = (
+        Transformer(config(tied=tied, logit_scale=scale), NoPosition()) for scale in (1.0, 0.25)
+    )
+    assert torch.equal(plain(tokens()) * 0.25, scaled(tokens()))
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_dropout_is_on_the_sum_and_on_each_sub_layer_in_training_alone(norm):
+    """The masks, drawn again by hand, put into the equations."""
+    p, method = 0.4, SinusoidalEncoding(D)
+    model = Transformer(config(norm=norm, dropout=p), method, seed=3)
+    ids, positions = tokens(), torch.arange(T)
+    plain = Transformer(config(norm=norm), method, seed=3)
+    assert torch.equal(model.eval()(ids), plain(ids))
+    generator = torch.Generator().manual_seed(5 * 3 + 3_000_017)
+
+    def drop(x):
+        return torch.where(torch.rand(x.shape, generator=generator) < p, 0.0, x / (1 - p))
+
+    x = drop(method.embed(model.embedding(ids), positions))
+    for layer in model.layers:
+        first, second = layer.norms
+        if norm == "pre":
+            x = x + drop(layer.attention(first(x), positions, None))
+            x = x + drop(layer.feed_forward(second(x)))
+        else:
+            x = first(x + drop(layer.attention(x, positions, None)))
+            x = second(x + drop(layer.feed_forward(x)))
+    expected = model.embedding.logits(model.final_norm(x))
+    assert torch.allclose(model.train()(ids), expected, atol=1e-5)
+
+
+def test_dropout_keeps_the_mean_and_drops_its_share():
+    dropout = Transformer(config(dropout=0.25), NoPosition()).dropout
+    x = torch.ones(100_000)
+    y = dropout(x)
+    assert y.unique().tolist() == pytest.approx([0, 4 / 3])
+    assert (y == 0).float().mean().item() == pytest.approx(0.25, abs=0.01)
+    assert dropout.eval()(x) is x
+
+
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64])
 @torch.no_grad()
 def test_runs_in_other_types(dtype):
@@ -287,6 +330,11 @@ def test_compiles_and_exports_whole():
         ({"tied": None}, "tied .* None"),
         ({"init_std": -0.1}, "init_std .* -0.1"),
         ({"scale": 0}, "scale .* 0"),
+        ({"logit_scale": None}, "logit_scale .* None"),
+        ({"dropout": 1.0}, r"dropout must be a number from 0 to below 1, got 1\.0"),
+        ({"dropout": True}, "dropout .* True"),
+        ({"dropout": -0.1}, r"dropout .* -0\.1"),
+        ({"dropout": float("nan")}, "dropout .* nan"),
     ],
 )
 def test_bad_configs_are_refused(changes, message):

@@ -14,6 +14,7 @@ from pathlib import Path
 import sinpe
 from sinpe.experiments.estimates import is_number
 from sinpe.experiments.studies import get_study
+from sinpe.tasks import text_of
 from sinpe.training import RunConfig
 from sinpe.transformer import TransformerConfig
 
@@ -203,22 +204,23 @@ def _lack(record):
 
 
 def _one_text(folder, records):
-    """RecordError unless all records that were trained on the real text had the same one."""
-    texts = Counter(
-        record["environment"]["corpus_sha256"]
-        for record in records
-        if "corpus_sha256" in record["environment"]
-    )
-    if len(texts) > 1:
-        rare = min(texts, key=texts.get)
-        odd = next(
-            record for record in records if record["environment"].get("corpus_sha256") == rare
-        )
-        raise RecordError(
-            f"{folder / name_of(odd['config'], odd['seed'])} was made on another text (Python"
-            f" {odd['environment']['python']}) than other records beside it: their losses cannot be"
-            " compared"
-        )
+    """RecordError unless all records that were trained on the same text had the same edition."""
+    texts = Counter(_text(record) for record in records if "corpus_sha256" in record["environment"])
+    for name in {name for name, _ in texts}:
+        editions = {text: times for text, times in texts.items() if text[0] == name}
+        if len(editions) > 1:
+            rare = min(editions, key=editions.get)
+            odd = next(record for record in records if _text(record) == rare)
+            raise RecordError(
+                f"{folder / name_of(odd['config'], odd['seed'])} was made on another text (Python"
+                f" {odd['environment']['python']}) than other records beside it: their losses"
+                " cannot be compared"
+            )
+
+
+def _text(record):
+    """Which text a record was trained on, and its fingerprint."""
+    return text_of(record["config"]["task"]), record["environment"].get("corpus_sha256")
 
 
 def _sparse(config):

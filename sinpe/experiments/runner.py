@@ -20,12 +20,13 @@ from sinpe.experiments import records
 from sinpe.experiments.studies import get_study
 from sinpe.experiments.study import core_seconds
 from sinpe.positions.base import check_size
-from sinpe.tasks import build_task
+from sinpe.tasks import build_task, text_of
 from sinpe.training import train
 
 ATTEMPTS = 3  # for a run whose process was killed
 PATIENCE = 10  # seconds for a scheduler to answer
 ALONE = threading.Lock()
+TEXTS = {"english": "English", "source": "Python"}  # in messages
 ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
 
 
@@ -55,19 +56,21 @@ def run_study(study, folder=None, *, seeds=None, only=(), workers=None, schedule
         there = records.load_records(study, folder)
         done = {records.name_of(record["config"], record["seed"]) for record in there}
         missing = [config for config in wanted if records.name_of(config, config.seed) not in done]
-        text = _text_of_records(there, missing)
+        texts = _texts_of_records(there, missing)
         failures = []
         with (
             contextlib.closing(execute(missing, workers, scheduler)) as results,
             _bar(wanted, missing) as bar,
         ):
             for config, record, problem in results:
-                if record is not None and record["environment"].get("corpus_sha256") not in (
-                    None,
-                    text,
+                name = text_of(config.task)
+                if (
+                    record is not None
+                    and name
+                    and record["environment"]["corpus_sha256"] != texts[name]
                 ):
                     problem = (
-                        "a worker has another English text (Python"
+                        f"a worker has another {TEXTS[name]} text (Python"
                         f" {record['environment']['python']}); use the same Python everywhere"
                     )
                 if problem is None:
@@ -207,22 +210,29 @@ def _cluster(address):
         log.setLevel(level)
 
 
-def _text_of_records(there, missing):
-    """The fingerprint of this machine's text, if it is needed. RecordError if records were made on
-    another one.
+def _texts_of_records(there, missing):
+    """The fingerprints of this machine's texts that are needed, by name. RecordError if records
+    were made on another edition of one.
     """
     texts = {
-        record["environment"]["corpus_sha256"]: record["environment"]["python"]
+        (text_of(record["config"]["task"]), record["environment"]["corpus_sha256"]): record[
+            "environment"
+        ]["python"]
         for record in there
         if "corpus_sha256" in record["environment"]
     }
-    tasks = map(build_task, {config.task for config in missing})
-    mine = next((task.corpus.sha256 for task in tasks if hasattr(task, "corpus")), None)
-    if mine and texts and mine not in texts:
-        raise records.RecordError(
-            f"the records in this folder were made with Python {', '.join(texts.values())}, whose"
-            " English text is another one: go on with that release, or in another folder"
-        )
+    mine = {
+        text_of(task): build_task(task).corpus.sha256
+        for task in {config.task for config in missing}
+        if text_of(task)
+    }
+    for name, sha256 in mine.items():
+        pythons = [python for (other, _), python in texts.items() if other == name]
+        if pythons and (name, sha256) not in texts:
+            raise records.RecordError(
+                f"the records in this folder were made with Python {', '.join(pythons)}, whose"
+                f" {TEXTS[name]} text is another one: go on with that release, or in another folder"
+            )
     return mine
 
 

@@ -5,6 +5,7 @@ what takes part in none.
 import math
 from functools import lru_cache
 
+from sinpe.experiments.mechanism import comparisons
 from sinpe.experiments.study import Cell, Comparison, Study
 from sinpe.tasks import build_task
 from sinpe.training import RunConfig
@@ -452,4 +453,18 @@ def _timing(length):
     return Cell("cost", f"length {length}", RunConfig(model, "none", **options, measure="cost"), 3)
 
 
-STUDIES = {"embedding-scale": embedding_scale, "length": length, "tasks": tasks, "cost": cost}
+@lru_cache(maxsize=1)
+def mechanism():
+    """Why does the factor sqrt(d_model) matter: by the ratio of token to position at the start or
+    on the way, by the speed of tokens, by the share of the gradient, or by size?
+    """
+    return Study("mechanism", mechanism.__doc__, tuple(comparisons()))
+
+
+STUDIES = {
+    "embedding-scale": embedding_scale,
+    "length": length,
+    "tasks": tasks,
+    "cost": cost,
+    "mechanism": mechanism,
+}

@@ -163,7 +163,8 @@ def core_seconds(config):
 
 
 def _training_seconds(config):
-    return config.steps * (0.008 + 3 * _forward_seconds(config) * config.batch_size * config.length)
+    once = config.steps * (0.008 + 3 * _forward_seconds(config) * config.batch_size * config.length)
+    return 2 * once if config.treatment == "yoked" else once  # which trains its leader too
 
 
 def _forward_seconds(config):

@@ -1,8 +1,9 @@
-"""A control: another loudness for position, with nothing else changed."""
+"""Controls: another loudness for position, or one code everywhere, with nothing else changed."""
 
 import torch
 
-from sinpe.positions.base import PositionMethod, check_positive
+from sinpe.positions import SinusoidalEncoding
+from sinpe.positions.base import PositionMethod, check_positive, check_size
 
 
 class Amplitude(PositionMethod):
@@ -37,3 +38,27 @@ class Amplitude(PositionMethod):
 
     def extra_repr(self):
         return f"factor={self.factor:g}"
+
+
+class Constant(PositionMethod):
+    """Adds one vector at every position: the mean of the sinusoidal codes of positions 0 … length −
+    1, as loud as a code is (RMS 1/√2).
+
+    What a code adds to the sum besides order: it says nothing about position, and dilutes tokens as
+    much. Raises ValueError for an odd d_model and a length that is not a positive integer.
+    """
+
+    def __init__(self, d_model, length):
+        super().__init__()
+        self.d_model, self.length = d_model, check_size("length", length)
+        self._codes = SinusoidalEncoding(d_model)
+
+    def embed(self, x, positions):
+        """x: (batch, seq, d_model) -> x + vector, in the shape, dtype and device of x."""
+        places = torch.arange(self.length, device=x.device)
+        zero = torch.zeros(1, self.length, x.shape[-1], dtype=torch.float64, device=x.device)
+        mean = self._codes.embed(zero, places).mean(1)
+        return x + (mean * (0.5 / mean.square().mean()).sqrt()).to(x.dtype)
+
+    def extra_repr(self):
+        return f"length={self.length}"

@@ -3,7 +3,7 @@
 import torch
 
 from sinpe import positions as methods
-from sinpe.training.amplitude import Amplitude
+from sinpe.training.amplitude import Amplitude, Constant
 
 EXTENSIONS = {
     "position-interpolation": methods.PositionInterpolation,
@@ -20,9 +20,10 @@ def build_position(config):
 
     "none" | "sinusoidal" | "learned" | "shaw" | "transformer-xl" | "t5" | "rope" | "xpos" |
     "alibi", or "rope" with an extension: "position-interpolation" | "ntk-aware" | "dynamic-ntk" |
-    "yarn" | "llama3", whose options are the extension's. A learned table has config.length rows
-    unless max_len says otherwise. What a method learns starts from config.seed. One option belongs
-    to no method: amplitude, a factor on whatever the method adds to the embeddings. Raises
+    "yarn" | "llama3", whose options are the extension's; or the control "constant". A learned table
+    has config.length rows unless max_len says otherwise. What a method learns starts from
+    config.seed. One option belongs to no method: amplitude, a factor on whatever the method adds to
+    the embeddings. Raises
     ValueError for any other name, or for options that the method does not take.
     """
     model = config.model
@@ -44,6 +45,7 @@ def build_position(config):
         "rope": lambda **options: methods.Rotary(model.head_dim, **options),
         "xpos": lambda **options: methods.XPos(model.head_dim, **options),
         "alibi": lambda **options: methods.Alibi(model.n_heads, **options),
+        "constant": lambda: Constant(model.d_model, config.length),
         **{name: _rotary_with(make, model.head_dim) for name, make in EXTENSIONS.items()},
     }
     if not isinstance(config.position, str) or config.position not in makers:

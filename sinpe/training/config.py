@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from sinpe.positions.base import check_positive, check_size
 from sinpe.tasks import build_task
-from sinpe.training import measures
+from sinpe.training import measures, treatments
 from sinpe.transformer import TransformerConfig
 
 LARGEST = 2**60  # of whole numbers: torch takes seeds below 2^64, and gets three times one
@@ -22,6 +22,12 @@ class RunConfig:
     seed: feeds separate generators for weights and batches. Evaluation data are the same for every
         seed.
     measure, measure_options: what is measured at the end, see measures.
+    table_rate, output_rate, rest_rate: multiples of the learning rate for the embedding matrix, for
+        an output matrix of its own, and for all other weights; 0 freezes.
+    optimizer: "adamw", with betas 0.9 and 0.98 and no weight decay, or "sgd", with momentum 0.9.
+        clip: the largest norm of the gradient of all weights that move; None does not clip.
+    treatment, treatment_options: what a study does to the run besides, see treatments. log_every:
+        steps between two entries of the log, see log.Log; 0 keeps none.
     """
 
     model: TransformerConfig
@@ -38,16 +44,25 @@ class RunConfig:
     seed: int = 0
     measure: str = "held_out"
     measure_options: tuple = ()
+    table_rate: float = 1.0
+    output_rate: float = 1.0
+    rest_rate: float = 1.0
+    optimizer: str = "adamw"
+    clip: float | None = 1.0
+    treatment: str = "none"
+    treatment_options: tuple = ()
+    log_every: int = 0
 
     def __post_init__(self):
         for name in ("length", "batch_size", "steps", "evaluations", "evaluation_sequences"):
             check_size(name, getattr(self, name))
         check_positive("learning_rate", self.learning_rate)
-        for name in ("warmup", "seed"):
+        for name in ("warmup", "seed", "log_every"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < 0:
                 raise ValueError(f"{name} must be a non-negative integer, got {value!r}")
-        for name in ("position_options", "measure_options"):
+        self._check_optimization()
+        for name in ("position_options", "measure_options", "treatment_options"):
             value = getattr(self, name)
             if not isinstance(value, tuple) or not all(
                 isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str)
@@ -57,6 +72,7 @@ class RunConfig:
                     f"{name} must be a tuple of pairs, each of a name and a value, got {value!r}"
                 )
         measures.check(self)
+        treatments.build_treatment(self)
         task = build_task(self.task)
         if task.vocab_size != self.model.vocab_size:
             raise ValueError(
@@ -71,3 +87,22 @@ class RunConfig:
         for name, value in vars(self).items():
             if isinstance(value, int) and value > LARGEST:
                 raise ValueError(f"{name} must be at most 2^60, got {value}")
+
+    def _check_optimization(self):
+        rates = {name: getattr(self, name) for name in ("table_rate", "output_rate", "rest_rate")}
+        for name, value in rates.items():
+            if value != 0:
+                check_positive(name, value)
+        if self.model.tied:
+            if self.output_rate != 1:
+                raise ValueError(
+                    "output_rate must be 1 where the output matrix is the embedding matrix"
+                    f" (tied=True), got {self.output_rate!r}"
+                )
+            del rates["output_rate"]
+        if not any(rates.values()):
+            raise ValueError(f"one of {', '.join(rates)} must be above 0, got {rates}")
+        if self.optimizer not in ("adamw", "sgd"):
+            raise ValueError(f"optimizer must be 'adamw' or 'sgd', got {self.optimizer!r}")
+        if self.clip is not None:
+            check_positive("clip", self.clip)

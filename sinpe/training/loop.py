@@ -2,6 +2,7 @@
 
 import math
 import time
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 
 import torch
@@ -11,6 +12,8 @@ from sinpe.tasks import IGNORE, build_task
 from sinpe.training import machine, measures
 from sinpe.training.build import build_position
 from sinpe.training.config import RunConfig
+from sinpe.training.log import Log
+from sinpe.training.treatments import build_treatment
 from sinpe.transformer import Transformer
 
 
@@ -23,6 +26,7 @@ class Run:
     config: RunConfig
     device: str = "cpu"
     curve: list = field(default_factory=list)  # (step, validation loss in nats a target)
+    log: dict = field(default_factory=dict)  # see log.Log
 
     def __post_init__(self):
         if not isinstance(self.config, RunConfig):
@@ -32,6 +36,12 @@ class Run:
         self.model = Transformer(
             self.config.model, build_position(self.config), seed=self.config.seed
         ).to(self.device)
+        self.model.eval()  # but in a step
+        self.treatment = build_treatment(self.config)
+        # multiples of the learning rate, which a treatment may move
+        self.rates = {
+            group: getattr(self.config, f"{group}_rate") for group in ("table", "output", "rest")
+        }
         self._validation = self.held_out("validation", self.config.evaluation_sequences)
 
     def fit(self, progress=lambda steps: steps):
@@ -47,41 +57,66 @@ class Run:
         optimizer = self.optimizer()
         points = min(config.evaluations, config.steps)  # more than every step there are none
         due = {round(i * config.steps / points) for i in range(points + 1)}
+        self.treatment.start(self)
+        log = Log(self, config.log_every) if config.log_every else None
         self.curve = [(0, self.evaluate(self._validation)["loss"])]
         for step in progress(range(1, config.steps + 1)):
             for group in optimizer.param_groups:
-                group["lr"] = config.learning_rate * _schedule(step, config)
-            loss = self.step(
-                optimizer,
-                self._here(self.task.batch("train", config.batch_size, config.length, batches)),
-            )
+                rate = config.learning_rate * _schedule(step, config)
+                group["lr"] = rate * self.rates[group["name"]]
+            batch = self._here(self.task.batch("train", config.batch_size, config.length, batches))
+            with log.step(self, step, batch) if log else nullcontext() as watch:
+                loss = self.step(optimizer, batch, watch)
+                self.treatment.after(self, step)
+            if log:
+                log.loss(step, loss)
             if not math.isfinite(loss):
                 raise FloatingPointError(f"the training loss is {loss} at step {step} of {config}")
             if step in due:
                 self.curve.append((step, self.evaluate(self._validation)["loss"]))
+        self.log = log.series if log else {}
         return self
 
     def optimizer(self):
-        """A new optimizer of this model's weights."""
-        return torch.optim.AdamW(
-            self.model.parameters(),
-            lr=self.config.learning_rate,
-            betas=(0.9, 0.98),
-            weight_decay=0.0,
-            fused=True,
-        )
+        """A new optimizer of this model's weights; those whose rate is 0 are frozen."""
+        config, groups = self.config, []
+        for name, weights in self._groups().items():
+            rate = getattr(config, f"{name}_rate")
+            for weight in weights:
+                weight.requires_grad_(rate > 0)
+            if weights and rate:
+                groups.append({"params": weights, "name": name, "lr": config.learning_rate * rate})
+        if config.optimizer == "sgd":
+            return torch.optim.SGD(groups, momentum=0.9)
+        return torch.optim.AdamW(groups, betas=(0.9, 0.98), weight_decay=0.0, fused=True)
 
-    def step(self, optimizer, batch):
-        """One update on (tokens, targets). Returns the loss; one that is not finite updates
-        nothing. Raises ValueError unless the two are tensors of one shape.
+    def _groups(self):
+        """The weights, by the rate that is theirs."""
+        model = self.model
+        named = {
+            "table": [model.embedding.table.weight],
+            "output": [] if model.unembedding is None else [model.unembedding.weight],
+        }
+        apart = {id(weight) for weights in named.values() for weight in weights}
+        return {**named, "rest": [w for w in model.parameters() if id(w) not in apart]}
+
+    def step(self, optimizer, batch, watch=None):
+        """One update on (tokens, targets). watch: called between backward and clipping. Returns the
+        loss; one that is not finite updates nothing. Raises ValueError unless the two are tensors
+        of one shape.
         """
         tokens, targets = _checked("batch", batch)
+        self.model.train()
         loss = _loss(self.model(tokens), targets)
+        self.model.eval()
         value = loss.item()
         if math.isfinite(value):
             optimizer.zero_grad()
             loss.backward()
-            torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+            if watch is not None:
+                watch()
+            if self.config.clip is not None:
+                torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip)
             optimizer.step()
         return value
 
@@ -148,6 +183,8 @@ def train(config, progress=lambda steps: steps, device="cpu"):
     metrics = measures.MEASURES[config.measure](run, **dict(config.measure_options))
     if not all(map(math.isfinite, measures.numbers(metrics))):
         raise FloatingPointError(f"the held-out loss is not finite after {config}: {metrics}")
+    if run.log:
+        metrics = {**metrics, "log": run.log}
     environment = {
         **machine.describe(device),
         "seconds": round(time.perf_counter() - start, 2),
