@@ -86,8 +86,10 @@ class Transformer(nn.Module):
             )
         for method in positions:
             _check_fit(method, config)
-        if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**64:
-            raise ValueError(f"seed must be a non-negative integer below 2**64, got {seed!r}")
+        if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+            raise ValueError(f"seed must be a non-negative integer, got {seed!r}")
+        if seed >= 2**64:
+            raise ValueError(f"seed must be below 2**64, got {seed}")
         generator = torch.Generator().manual_seed(seed)
         self.config = config
         self.embedding = TokenEmbedding(
@@ -245,6 +247,6 @@ def _check_fit(method, config):
             )
     if method.causal_only and not config.causal:
         raise ValueError(
-            f"{type(method).__name__} was made for causal models, where no key is ahead of its query;"
-            " the model has causal=False"
+            f"{type(method).__name__} was made for causal models, where no key is ahead of its"
+            " query; the model has causal=False"
         )

@@ -38,7 +38,7 @@ def check_integers(name, x):
         raise ValueError(f"{name} must be a tensor of integers, got {_kind(x)}")
     widened = x.to(torch.int64)
     if x.dtype == torch.uint64 and visible(widened) and bool((widened < 0).any()):
-        raise ValueError(f"{name} must be below 2**63, got {x.max().item()}")
+        raise ValueError(f"{name} must be below 2**63, got {widened.min().item() + 2**64}")
     return widened
 
 
