@@ -533,7 +533,7 @@ def test_lists_of_unequal_length_are_refused_by_name():
 
 
 def test_an_angle_beyond_float64_is_refused_and_the_largest_within_is_served():
-    """A base below 1 has frequencies above 1, so a product can leave float64 where no factor does."""
+    """A base below 1 has frequencies above 1: a product can leave float64 where no factor does."""
     with pytest.raises(ValueError, match=r"position 1e\+308 times frequency 3\d\.\d+ is beyond"):
         sinusoidal_encoding([1e308], 4, base=1e-3)
     with pytest.raises(ValueError, match=r"position -1e\+308 times frequency"):

@@ -33,6 +33,53 @@ class Extension:
         raise NotImplementedError
 
 
+def depends_on_length(extension):
+    """What an extension says of itself; None and plain functions say nothing."""
+    return bool(getattr(extension, "length_dependent", False))
+
+
+def extended(extension, plain, base, seq_len):
+    """(inv_freq, attention_factor) of an extension at a length or None: a float64 array and a
+    float. ValueError if it gives anything else.
+    """
+    given = plain.copy()
+    if depends_on_length(extension):
+        given = torch.from_numpy(given)
+        if seq_len is not None:
+            seq_len = torch.tensor([seq_len], dtype=torch.float64, device="cpu")
+    else:
+        seq_len = None
+    return _checked(extension(given, base, seq_len), len(plain))
+
+
+def check_declared(extension, plain, base):
+    """ValueError for an extension that looks at seq_len without saying so: `rotate` would leave its
+    rule out.
+    """
+    if extension is None or depends_on_length(extension):
+        return
+    short = extended(extension, plain, base, None)
+    far = _checked(extension(plain.copy(), base, 2**40), len(plain))
+    if not np.array_equal(far[0], short[0]) or far[1] != short[1]:
+        raise ValueError(
+            f"extension depends on seq_len: set length_dependent = True on {extension!r}"
+        )
+
+
+def _checked(result, pairs):
+    try:
+        inv_freq, factor = result
+        inv_freq = torch.as_tensor(inv_freq, dtype=torch.float64, device="cpu").detach()
+        inv_freq, factor = inv_freq.numpy().copy(), float(factor)
+    except (TypeError, ValueError):
+        inv_freq, factor = np.empty(0), math.nan
+    if inv_freq.shape != (pairs,) or not np.isfinite([*inv_freq, factor]).all():
+        raise ValueError(
+            f"extension must return {pairs} finite frequencies and a finite factor, got {result!r}"
+        )
+    return inv_freq, factor
+
+
 @dataclass(frozen=True)
 class PositionInterpolation(Extension):
     """Divides every frequency by factor, so that position p is read as p / factor. Chen et al.

@@ -2,14 +2,13 @@
 pairs.
 """
 
-import math
-
 import numpy as np
 import torch
 
 from sinpe import formula
 from sinpe.positions.base import PositionMethod, check_positive, check_size, move_padding
 from sinpe.positions.checks import check_pair, wide
+from sinpe.positions.extensions import check_declared, depends_on_length, extended
 
 LAYOUTS = ("interleaved", "half")
 
@@ -54,11 +53,10 @@ class Rotary(PositionMethod):
             )
         self.plain = formula.inverse_frequencies(self.rotary_dim, base)
         self.base, self.layout, self.extension = float(base), layout, extension
-        self.length_dependent = bool(getattr(extension, "length_dependent", False))
+        self.length_dependent = depends_on_length(extension)
         self.storable_keys = not self.length_dependent
         self.factor = self.attention_factor()
-        if extension is not None and not self.length_dependent:
-            self._check_declared()
+        check_declared(extension, self.plain, self.base)
         self.derive("inv_freq", self._inv_freq)
 
     def inverse_frequencies(self, seq_len=None):
@@ -141,43 +139,12 @@ class Rotary(PositionMethod):
         )
 
     def _extended(self, seq_len):
-        """(inv_freq, attention_factor) at that length: a float64 NumPy array and a float."""
         if seq_len is not None:
             number = seq_len.item() if isinstance(seq_len, np.generic) else seq_len
             seq_len = check_positive("seq_len", number)
         if self.extension is None:
             return self.plain.copy(), 1.0
-        if not self.length_dependent:
-            return self._checked(self.extension(self.plain.copy(), self.base, None))
-        if seq_len is not None:
-            seq_len = torch.tensor([seq_len], dtype=torch.float64, device="cpu")
-        return self._checked(
-            self.extension(torch.from_numpy(self.plain.copy()), self.base, seq_len)
-        )
-
-    def _checked(self, result):
-        try:
-            inv_freq, factor = result
-            inv_freq = torch.as_tensor(inv_freq, dtype=torch.float64, device="cpu").detach()
-            inv_freq, factor = inv_freq.numpy().copy(), float(factor)
-        except (TypeError, ValueError):
-            inv_freq, factor = np.empty(0), math.nan
-        if inv_freq.shape != self.plain.shape or not np.isfinite([*inv_freq, factor]).all():
-            raise ValueError(
-                f"extension must return {len(self.plain)} finite frequencies and a finite factor,"
-                f" got {result!r}"
-            )
-        return inv_freq, factor
-
-    def _check_declared(self):
-        """ValueError for an extension that looks at seq_len without saying so: `rotate` would leave
-        its rule out.
-        """
-        far = self._checked(self.extension(self.plain.copy(), self.base, 2**40))
-        if not np.array_equal(far[0], self.inverse_frequencies()) or far[1] != self.factor:
-            raise ValueError(
-                f"extension depends on seq_len: set length_dependent = True on {self.extension!r}"
-            )
+        return extended(self.extension, self.plain, self.base, seq_len)
 
     def extra_repr(self):
         return (
