@@ -6,6 +6,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from sinpe.positions.base import check_positive, check_size
+from sinpe.positions.checks import check_integers
 
 
 class TokenEmbedding(nn.Module):
@@ -30,8 +31,8 @@ class TokenEmbedding(nn.Module):
         nn.init.normal_(self.table.weight, std=self.init_std, generator=generator)
 
     def forward(self, tokens):
-        """tokens: integers (batch, seq) -> (batch, seq, d_model)."""
-        return self.table(tokens) * self.scale
+        """tokens: integers of any type, (batch, seq) -> (batch, seq, d_model)."""
+        return self.table(check_integers("tokens", tokens)) * self.scale
 
     def logits(self, h):
         """h: (…, d_model) -> (…, vocab_size), with the same weights and no factor."""

@@ -15,7 +15,7 @@ import numpy as np
 LAYOUTS = ("interleaved", "concatenated")
 SPACINGS = ("paper", "tensor2tensor")
 _BLOCK = 1 << 14  # angles computed at a time, so that the temporaries stay in the cache
-_WIDEST = 2**20  # far beyond any model: a slip is refused instead of computed for hours
+WIDEST = 2**20  # far beyond any model: a slip is refused instead of computed for hours
 _TINY = 2.0**-30  # below this, sin(e) = e and cos(e) = 1 to float64 rounding
 
 
@@ -119,7 +119,7 @@ def shift_matrix(offset, d_model, base=10_000.0, *, layout="interleaved"):
     """
     d_model, offset = (
         _even_width("d_model", d_model),
-        _positions(float_scalar("offset", offset), "offset"),
+        _positions(_scalar("offset", offset), "offset"),
     )
     _one_of("layout", layout, LAYOUTS)
     _, sin, cos = next(_sin_cos(offset.reshape(1), d_model, _positive("base", base), "paper"))
@@ -138,21 +138,13 @@ def similarity(offsets, d_model, base=10_000.0):
     offsets: a real number or an array of them (an integer scalar is one offset here). Returns
     float64 of the same shape. Errors as in sinusoidal_encoding.
     """
-    offsets = _positions(np.asarray(offsets), "offsets")
+    offsets = _positions(_array("offsets", offsets), "offsets")
     out = np.empty(offsets.size)
     for block, _, cos in _sin_cos(
         offsets.reshape(-1), _even_width("d_model", d_model), _positive("base", base), "paper"
     ):
         out[block] = cos.mean(axis=1)
     return out.reshape(offsets.shape)[()]
-
-
-def float_scalar(name, value):
-    """`value` as a 0-d array, or ValueError if it is not a single real number."""
-    value = np.asarray(value)
-    if value.ndim:
-        raise ValueError(f"{name} must be a single number, got an array of shape {value.shape}")
-    return value
 
 
 @lru_cache(maxsize=64)
@@ -224,12 +216,7 @@ def _positions(positions, name="positions"):
         if positions > 2**53:
             raise ValueError(f"{name} must be at most 2**53 to be exact, got {positions}")
         return np.arange(_count(name, positions), dtype=np.float64)
-    try:
-        given = np.asarray(positions)
-    except ValueError:
-        raise ValueError(
-            f"{name} must be a number or an array of numbers, got {positions!r}"
-        ) from None
+    given = _array(name, positions)
     if given.dtype.kind not in "iuf":
         raise ValueError(f"{name} must be real numbers, got dtype {given.dtype}")
     positions = given.astype(np.float64)
@@ -247,6 +234,20 @@ def _positions(positions, name="positions"):
     return positions
 
 
+def _array(name, value):
+    try:
+        return np.asarray(value)
+    except ValueError:
+        raise ValueError(f"{name} must be a number or an array of numbers, got {value!r}") from None
+
+
+def _scalar(name, value):
+    value = _array(name, value)
+    if value.ndim:
+        raise ValueError(f"{name} must be a single number, got an array of shape {value.shape}")
+    return value
+
+
 def _even_width(name, value):
     try:
         number = _count(name, value)
@@ -257,8 +258,8 @@ def _even_width(name, value):
             f"{name} must be an even positive integer, because each frequency needs a sine and a"
             f" cosine; got {value!r}"
         )
-    if number > _WIDEST:
-        raise ValueError(f"{name} must be at most {_WIDEST}, got {value!r}")
+    if number > WIDEST:
+        raise ValueError(f"{name} must be at most {WIDEST}, got {value!r}")
     return number
 
 
@@ -274,7 +275,7 @@ def _count(name, value):
 
 def _positive(name, value):
     try:
-        number = float(value) if not isinstance(value, str | bytes) else np.nan
+        number = np.nan if isinstance(value, str | bytes | bool | np.bool_) else float(value)
     except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name} must be a positive finite number, got {value!r}") from None
     if not 0 < number < np.inf:

@@ -8,7 +8,8 @@ from torch import nn
 from torch.nn import functional as F
 
 from sinpe.embedding import TokenEmbedding
-from sinpe.positions.base import PositionMethod, check_positions, check_positive, check_size
+from sinpe.positions.base import PositionMethod, check_positive, check_size
+from sinpe.positions.checks import check_integers, check_positions, visible, wide
 
 
 @dataclass(frozen=True)
@@ -73,12 +74,16 @@ class Transformer(nn.Module):
     config: TransformerConfig. position: a PositionMethod shared by all layers, or a list with one a
         layer (`embed` is called on the first).
     seed: for the initial weights, drawn from a generator of their own (Xavier for matrices, zero
-    for biases), and for the masks of dropout, drawn from another. Raises ValueError if a method's
-    width, head count or head size does not fit the config. Vaswani et al. 2017, https://arxiv.org/abs/1706.03762
+        for biases), and for the masks of dropout, drawn from another.
+    Raises ValueError if a method's width, head count or head size does not fit the config, or an
+    encoder is given a method for causal models only.
+    Source: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762
     """
 
     def __init__(self, config, position, *, seed=0):
         super().__init__()
+        if not isinstance(config, TransformerConfig):
+            raise ValueError(f"config must be a TransformerConfig, got {config!r}")
         positions = (
             [position] * config.n_layers if isinstance(position, PositionMethod) else position
         )
@@ -97,6 +102,8 @@ class Transformer(nn.Module):
             _check_fit(method, config)
         if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
             raise ValueError(f"seed must be a non-negative integer, got {seed!r}")
+        if seed >= 2**64:
+            raise ValueError(f"seed must be below 2**64, got {seed}")
         generator = torch.Generator().manual_seed(seed)
         self.config = config
         self.embedding = TokenEmbedding(
@@ -119,53 +126,57 @@ class Transformer(nn.Module):
     def forward(self, tokens, positions=None, attention_mask=None):
         """tokens: integers (batch, seq) -> logits (batch, seq, vocab_size).
 
-        positions: (seq,) or (batch, seq); None means 0 … seq − 1.
+        positions: (seq,), (1, seq) or (batch, seq); None means 0 … seq − 1.
         attention_mask: True where a key may be read, (batch, seq) for padding or (batch, seq, seq)
             for packed rows; on top of the causal mask. A token always sees itself, so that padding
-            rows stay finite.
+            rows stay finite. The positions of padding may be anything that the method has codes
+            for.
         """
-        self._check_tokens(tokens)
+        tokens = self._check_tokens(tokens)
         batch, length = tokens.shape
         if positions is None:
             positions = torch.arange(length, device=tokens.device)
-        check_positions("positions", positions, length)
-        if positions.ndim == 2 and positions.shape[0] != batch:
-            raise ValueError(f"positions has batch size {positions.shape[0]}, tokens has {batch}")
+        positions = check_positions("positions", positions, length, batch, "tokens has")
         mask = self._mask(attention_mask, batch, length, tokens.device)
         x = self.layers[0].attention.position.embed(self.embedding(tokens), positions)
         x = self.dropout(x)
         for layer in self.layers:
-            x = layer(x, positions, mask)
+            method, places = layer.attention.position, positions
+            if attention_mask is not None:
+                places = method.place_padding(positions, attention_mask)
+            x = layer(x, places, mask)
         x = self.final_norm(x)
         logits = self.embedding.logits(x) if self.unembedding is None else self.unembedding(x)
         return logits if self.config.logit_scale == 1 else logits * self.config.logit_scale
 
     def _check_tokens(self, tokens):
-        if not _whole(tokens):
-            raise ValueError(
-                "tokens must be a tensor of integers, got"
-                f" {getattr(tokens, 'dtype', type(tokens).__name__)}"
-            )
+        """tokens as int64, or ValueError."""
+        tokens = check_integers("tokens", tokens)
         if tokens.ndim != 2:
             raise ValueError(f"tokens must have shape (batch, seq), got {tuple(tokens.shape)}")
         # elsewhere looking at values would cost a wait
-        if tokens.numel() and tokens.device.type == "cpu" and not torch.compiler.is_compiling():
+        if tokens.device.type == "cpu" and visible(tokens) and tokens.numel():
             low, high = tokens.min().item(), tokens.max().item()
             if low < 0 or high >= self.config.vocab_size:
                 raise ValueError(
                     f"tokens must be in 0 … vocab_size − 1 = {self.config.vocab_size - 1}, got"
                     f" {low if low < 0 else high}"
                 )
+        return tokens
 
     def _mask(self, attention_mask, batch, length, device):
         """(batch, 1, seq, seq) of booleans, or None where the causal flag alone says it all."""
         if attention_mask is None:
             return None
         # a float mask may be one that is added to the scores
-        if getattr(attention_mask, "dtype", None) != torch.bool and not _whole(attention_mask):
+        if (
+            not isinstance(attention_mask, torch.Tensor)
+            or attention_mask.is_floating_point()
+            or attention_mask.is_complex()
+        ):
             raise ValueError(
                 "attention_mask must be a tensor of booleans or integers, True where a key may be"
-                f" read; got {getattr(attention_mask, 'dtype', None)}"
+                f" read; got {getattr(attention_mask, 'dtype', type(attention_mask).__name__)}"
             )
         shape = tuple(attention_mask.shape)
         if shape not in ((batch, length), (batch, length, length)):
@@ -257,20 +268,13 @@ class Attention(nn.Module):
         return x.unflatten(-1, (self.n_heads, -1)).transpose(1, 2)
 
     def _biased(self, q, k, v, bias, mask):
-        """Attention with the bias added in float32, whatever the type of q and k."""
-        scores = (q @ k.transpose(-2, -1)).float() / math.sqrt(q.shape[-1]) + bias
+        """Attention with the bias added in float32, or float64 for queries of that type."""
+        scores = (q @ k.transpose(-2, -1)).to(wide(q.dtype)) / math.sqrt(q.shape[-1]) + bias
         if mask is None and self.causal:
             mask = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).tril()
         if mask is not None:
             scores = scores.masked_fill(~mask, -math.inf)
         return scores.softmax(-1).to(v.dtype) @ v
-
-
-def _whole(x):
-    """Whether x is a tensor of integers."""
-    return isinstance(x, torch.Tensor) and not (
-        x.is_floating_point() or x.is_complex() or x.dtype == torch.bool
-    )
 
 
 def _check_fit(method, config):
@@ -280,3 +284,8 @@ def _check_fit(method, config):
             raise ValueError(
                 f"{type(method).__name__} was made for {name}={needs}, the model has {name}={has}"
             )
+    if method.causal_only and not config.causal:
+        raise ValueError(
+            f"{type(method).__name__} was made for causal models, where no key is ahead of its"
+            " query; the model has causal=False"
+        )

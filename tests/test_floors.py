@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 FLOORS = (  # from the ground up; a file imports from its own floor or from those below
     ("formula",),
-    ("positions.base",),
+    ("positions.base", "positions.checks"),
     ("positions.relative", "positions.extensions"),
     ("positions.rotary",),
     ("positions",),

@@ -429,6 +429,8 @@ BASE = [
     "x",
     "10000",
     None,
+    True,
+    np.True_,
     1j,
     [1, 2],
     np.array([1.0, 2.0]),
@@ -517,6 +519,28 @@ def test_bad_input_is_refused_by_a_message_that_names_argument_and_value(functio
         str(np.shape(value)),
     ]
     assert any(text in message for text in shown), message
+
+
+def test_lists_of_unequal_length_are_refused_by_name():
+    ragged = [1, [2, 3]]
+    for name, function in {
+        "positions": lambda: sinusoidal_encoding(ragged, 4),
+        "offset": lambda: shift_matrix(ragged, 4),
+        "offsets": lambda: similarity(ragged, 4),
+    }.items():
+        with pytest.raises(ValueError, match=rf"^{name} must be a number .* got \[1, \[2, 3\]\]"):
+            function()
+
+
+def test_an_angle_beyond_float64_is_refused_and_the_largest_within_is_served():
+    """A base below 1 has frequencies above 1: a product can leave float64 where no factor does."""
+    with pytest.raises(ValueError, match=r"position 1e\+308 times frequency 3\d\.\d+ is beyond"):
+        sinusoidal_encoding([1e308], 4, base=1e-3)
+    with pytest.raises(ValueError, match=r"position -1e\+308 times frequency"):
+        sinusoidal_encoding([0.0, -1e308], 4, base=1e-3)
+    for codes in (sinusoidal_encoding([1e306], 4, base=1e-3), sinusoidal_encoding([1e308], 4)):
+        assert np.isfinite(codes).all()
+        assert np.allclose(codes[..., 0::2] ** 2 + codes[..., 1::2] ** 2, 1)
 
 
 def test_an_option_must_be_named():

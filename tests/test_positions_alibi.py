@@ -33,6 +33,11 @@ def test_slopes_are_the_authors(n):
     assert alibi_slopes(n).dtype == torch.float64
 
 
+def test_slopes_fall_for_powers_of_two_only():
+    falls = [n for n in range(1, 33) if (alibi_slopes(n).diff() < 0).all()]
+    assert falls == [1, 2, 4, 8, 16, 32]
+
+
 @pytest.mark.parametrize(
     ("n", "slopes"),
     [

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sinpe import NoPosition, PositionMethod
-from sinpe.positions.base import cast_once, check_positions
+from sinpe.positions.base import cast_once
+from sinpe.positions.checks import check_positions
 
 HALF_ULP_OF_ONE = {torch.float16: 2.0**-12, torch.bfloat16: 2.0**-9, torch.float32: 2.0**-25}
 
@@ -17,7 +18,7 @@ HALF_ULP_OF_ONE = {torch.float16: 2.0**-12, torch.bfloat16: 2.0**-9, torch.float
 class Squares(PositionMethod):
     def __init__(self):
         super().__init__()
-        self.derive("table", lambda device: (torch.arange(5, dtype=torch.float64) / 3).to(device))
+        self.derive("table", lambda: torch.arange(5, dtype=torch.float64) / 3)
         self.weight = torch.nn.Parameter(torch.ones(2))
 
 

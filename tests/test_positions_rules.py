@@ -165,7 +165,7 @@ def test_positions_with_gaps_are_served_like_any_others(name):
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16])
-def test_embed_and_rotate_keep_type_shape_and_device_and_bias_is_float32(name, dtype):
+def test_embed_and_rotate_keep_type_shape_and_device_and_bias_is_float32_or_wider(name, dtype):
     method, (x, q, k), positions = make(name), tensors(dtype=dtype), torch.arange(6)
     assert method.embed(x, positions).dtype == dtype and method.embed(x, positions).shape == x.shape
     turned = method.rotate(q, k, positions, positions)
@@ -173,7 +173,7 @@ def test_embed_and_rotate_keep_type_shape_and_device_and_bias_is_float32(name, d
         assert (after.dtype, after.shape, after.device) == (dtype, before.shape, before.device)
     bias = method.score_bias(*turned, positions, positions)
     if bias is not None:
-        assert bias.dtype == torch.float32
+        assert bias.dtype == (torch.float64 if dtype == torch.float64 else torch.float32)
         assert torch.broadcast_shapes(bias.shape, (2, H, 6, 6)) == (2, H, 6, 6)
 
 
@@ -243,11 +243,21 @@ def test_compiles_and_exports_without_graph_breaks_or_warnings(name, capfd):
 def test_gradients_are_right_in_float64(name):
     method, (x, q, k), positions = make(name).double(), tensors(1, 3), torch.tensor([0, 1, 4])
     inputs = [tensor.requires_grad_() for tensor in (x, q, k)]
-    # the bias is float32 by contract, so its gradient is checked with steps that float32 resolves
-    has_bias = method.score_bias(q, k, positions, positions) is not None
-    tolerance = {"eps": 1e-2, "atol": 1e-2, "rtol": 1e-2} if has_bias else {}
+    assert torch.autograd.gradcheck(lambda *inputs: run(method, *inputs, positions), inputs)
+
+
+def test_learned_numbers_have_right_gradients_in_float64(name):
+    method, (x, q, k), positions = make(name).double(), tensors(1, 3), torch.tensor([0, 1, 4])
+    weights = dict(method.named_parameters())
+    if not weights:
+        pytest.skip("nothing is learned")
     assert torch.autograd.gradcheck(
-        lambda *inputs: run(method, *inputs, positions), inputs, **tolerance
+        lambda *values: torch.func.functional_call(
+            AllOpenings(method),
+            {f"method.{key}": value for key, value in zip(weights, values, strict=True)},
+            (x, q, k, positions, positions),
+        ),
+        tuple(weights.values()),
     )
 
 

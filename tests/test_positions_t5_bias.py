@@ -64,6 +64,16 @@ def test_every_bucket_edge(bidirectional, n_buckets, max_distance):
     assert got.max() < n_buckets and got.min() == 0
 
 
+@pytest.mark.parametrize("bidirectional", [True, False])
+@pytest.mark.parametrize("max_distance", [2**40 + 1, 2**60 + 1])
+def test_far_edges_are_exact(bidirectional, max_distance):
+    """Where a float64 power is off by more than one: at each edge the definition changes."""
+    edges = T5Bias(1, max_distance=max_distance, bidirectional=bidirectional).edges
+    last = [literal_bucket(-n, bidirectional, 32, max_distance) for n in edges]
+    before = [literal_bucket(1 - n, bidirectional, 32, max_distance) for n in edges]
+    assert last == list(range(1, len(edges) + 1)) and before == list(range(len(edges)))
+
+
 @given(
     st.booleans(),
     st.integers(2, 32).map(lambda n: 2 * n),

@@ -318,6 +318,18 @@ def test_compiles_and_exports_whole():
     )
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:torch")
+@pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning")
+@pytest.mark.parametrize("make", [NoPosition, lambda: SinusoidalEncoding(D, max_len=4), Zero])
+@torch.no_grad()
+def test_a_trace_holds_for_other_tokens_and_positions(make):
+    model = Transformer(config(), make()).eval()
+    traced = torch.jit.trace(model, (tokens(), torch.arange(T)))
+    for length, start in ((T, 0), (T, 900), (3, 5)):
+        arguments = tokens(2, length, seed=4), torch.arange(length) * 2 + start
+        assert torch.allclose(traced(*arguments), model(*arguments), atol=1e-5)
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -359,6 +371,11 @@ def test_methods_that_do_not_fit_are_refused():
         Transformer(config(), [NoPosition()] * 3)
     with pytest.raises(ValueError, match="seed must be a non-negative integer, got 'a'"):
         Transformer(config(), NoPosition(), seed="a")
+    with pytest.raises(ValueError, match=r"seed must be below 2\*\*64, got 18446744073709551616"):
+        Transformer(config(), NoPosition(), seed=2**64)
+    for bad in (None, {"vocab_size": V}):
+        with pytest.raises(ValueError, match="config must be a TransformerConfig, got"):
+            Transformer(bad, NoPosition())
     with pytest.raises(ValueError, match="position must be"):
         Transformer(config(), "sinusoidal")
     with pytest.raises(ValueError, match="position must be"):
@@ -383,6 +400,8 @@ def test_methods_that_do_not_fit_are_refused():
             "attention_mask must be a tensor of booleans or integers, .* got torch.float32",
         ),
         ((tokens(), [0, 1]), "positions must be a tensor of integers or floats, got list"),
+        ((tokens(), torch.full((T,), math.nan)), "positions must be finite, got nan"),
+        ((tokens(), None, [[True]]), "attention_mask must be a tensor of .* got list"),
         ((tokens().float(),), "tokens must be a tensor of integers, got torch.float32"),
         (([[1, 2]],), "tokens must be a tensor of integers, got list"),
         ((tokens() + V,), "tokens must be in 0 … vocab_size − 1 = 10, got "),

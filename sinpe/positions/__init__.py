@@ -3,8 +3,15 @@
 """
 
 from sinpe.positions.alibi import Alibi, alibi_slopes
-from sinpe.positions.base import PositionMethod
-from sinpe.positions.extensions import DynamicNTK, Llama3, NTKAware, PositionInterpolation, YaRN
+from sinpe.positions.base import PositionMethod, move_padding
+from sinpe.positions.extensions import (
+    DynamicNTK,
+    Extension,
+    Llama3,
+    NTKAware,
+    PositionInterpolation,
+    YaRN,
+)
 from sinpe.positions.learned import LearnedEncoding
 from sinpe.positions.none import NoPosition
 from sinpe.positions.rotary import Rotary
@@ -17,6 +24,7 @@ from sinpe.positions.xpos import XPos
 __all__ = [
     "Alibi",
     "DynamicNTK",
+    "Extension",
     "LearnedEncoding",
     "Llama3",
     "NTKAware",
@@ -31,5 +39,6 @@ __all__ = [
     "XPos",
     "YaRN",
     "alibi_slopes",
+    "move_padding",
     "relative_position_bucket",
 ]

@@ -4,18 +4,20 @@ the distance.
 
 import torch
 
-from sinpe.positions.base import PositionMethod, check_heads, check_size
+from sinpe.formula import WIDEST
+from sinpe.positions.base import PositionMethod, check_size
+from sinpe.positions.checks import check_pair, wide
 from sinpe.positions.relative import relative_positions
 
 
 def alibi_slopes(n_heads):
-    """The authors' slopes m_h, steepest first, float64 of shape (n_heads,).
+    """The authors' slopes m_h in their order, float64 of shape (n_heads,).
 
-    For n = 2^a heads: 2^(−8/n), 2^(−16/n), …, 2^(−8). Otherwise the slopes of the largest power of
-    two below n, followed by every other slope of twice that power. Raises ValueError unless n_heads
-    is a positive integer.
+    For n = 2^a heads: 2^(−8/n), 2^(−16/n), …, 2^(−8), steepest first. Otherwise the slopes of the
+    largest power of two below n, followed by every other slope of twice that power, so that the
+    order starts again. Raises ValueError unless n_heads is a positive integer up to 2^20.
     """
-    check_size("n_heads", n_heads)
+    check_size("n_heads", n_heads, WIDEST)
     power = 1 << (n_heads.bit_length() - 1)
     slopes = [2 ** (-8 * (h + 1) / power) for h in range(power)]
     between = [2 ** (-4 * (h + 1) / power) for h in range(0, 2 * (n_heads - power), 2)]
@@ -32,16 +34,16 @@ class Alibi(PositionMethod):
 
     def __init__(self, n_heads):
         super().__init__()
-        self.n_heads = check_size("n_heads", n_heads)
+        self.n_heads = check_size("n_heads", n_heads, WIDEST)
         self.derive("slopes", self._slopes)
 
     def score_bias(self, q, k, q_positions, k_positions):
-        """q, k: (batch, heads, len, head_dim) -> float32 (1 | batch, heads, q_len, k_len), zero
-        where the positions agree.
+        """q, k: (batch, heads, len, head_dim) -> (1 | batch, heads, q_len, k_len), zero where the
+        positions agree; float32, or float64 for float64 queries. k may have fewer heads.
         """
-        check_heads(q, k, self.n_heads)
-        distance = relative_positions(q, k, q_positions, k_positions).abs()
-        return -(self.slopes[:, None, None] * distance[:, None]).float()
+        q_positions, k_positions = check_pair(q, k, q_positions, k_positions, self.n_heads)
+        distance = relative_positions(q_positions, k_positions).abs()
+        return -(self.slopes[:, None, None] * distance[:, None]).to(wide(q.dtype))
 
-    def _slopes(self, device):
-        return alibi_slopes(self.n_heads).to(device)
+    def _slopes(self):
+        return alibi_slopes(self.n_heads)

@@ -12,14 +12,18 @@ class PositionMethod(nn.Module):
     """A position method fills one or more of three openings; each is the identity unless
     overridden.
 
-    Positions are explicit everywhere, shape (seq,) or (batch, seq), and may start anywhere.
-    A method that only fits certain models sets `d_model`, `n_heads` or `head_dim`; Transformer
-    checks them.
+    Positions are explicit everywhere, shape (seq,) or (batch, seq), and may start anywhere:
+    integers of any type, float32 or float64. A method that only fits certain models sets `d_model`,
+    `n_heads` or `head_dim`, or `causal_only` where keys ahead of the query have no right value;
+    Transformer checks them. `storable_keys` says whether a key, once turned, stays right however
+    the text goes on, so that a cache may keep it.
     """
 
     d_model: int | None = None
     n_heads: int | None = None
     head_dim: int | None = None
+    causal_only: bool = False
+    storable_keys: bool = True
 
     def __init__(self):
         super().__init__()
@@ -36,18 +40,33 @@ class PositionMethod(nn.Module):
         return q, k
 
     def score_bias(self, q, k, q_positions, k_positions):
-        """None, or a float32 term broadcastable to (batch, heads, q_len, k_len), added to
-        q·k/√head_dim before mask and softmax.
+        """None, or a term broadcastable to (batch, heads, q_len, k_len), added to q·k/√head_dim
+        before mask and softmax: float32, or float64 for float64 queries.
         """
+
+    def place_padding(self, positions, attention_mask):
+        """The positions that the other openings are to get where some tokens are masked.
+
+        attention_mask: as in Transformer, which calls this. A method whose numbers for a token
+        depend on the positions of others moves those of padding, which may be anything, to where
+        they change nothing; the rest leave them.
+        """
+        return positions
 
     def derive(self, name, make):
         """Register a table that follows from the arguments: never saved, never cast, rebuilt where
         `to_empty` would leave it undefined.
 
-        make(device) -> tensor on that device.
+        make() -> float64 tensor on the CPU; it is kept in float32 on devices that have no float64.
         """
         self._derived[name] = make
-        self.register_buffer(name, make(torch.empty(0).device), persistent=False)
+        self._build(name, torch.empty(0).device)
+
+    def _build(self, name, device):
+        with torch.device("cpu"):
+            table = self._derived[name]()
+        # the type first: some devices refuse float64 on arrival
+        self.register_buffer(name, table.to(_widest(device)).to(device), persistent=False)
 
     def _apply(self, fn, recurse=True):
         """Move derived tables with the module, but keep them out of dtype changes, which would
@@ -57,16 +76,46 @@ class PositionMethod(nn.Module):
         super()._apply(fn, recurse)
         for name, table in tables.items():
             device = fn(torch.empty(0, device=table.device)).device
-            keep = not table.is_meta and table.dtype == _widest(device)
-            self.register_buffer(
-                name, table.to(device) if keep else self._derived[name](device), persistent=False
-            )
+            if table.is_meta or table.dtype != _widest(device):
+                self._build(name, device)
+            else:
+                self.register_buffer(name, table.to(device), persistent=False)
         return self
+
+    def _load_from_state_dict(self, state_dict, prefix, local_metadata, *rest):
+        """With assign=True a model that was built on meta becomes real without `_apply`: its tables
+        too, beside the method's own weights or else on the default device.
+        """
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, *rest)
+        if local_metadata.get("assign_to_params_buffers", False):
+            own = [weight.device for weight in self._parameters.values() if weight is not None]
+            for name in self._derived:
+                if self._buffers[name].is_meta:
+                    self._build(name, own[0] if own else torch.empty(0).device)
+
+
+def move_padding(positions, attention_mask):
+    """positions with those of padding moved onto the row's first token: (batch, seq).
+
+    attention_mask: (batch, seq), True for tokens, or (batch, seq, seq), where padding is what
+    neither reads nor is read. A row without tokens gets zeros.
+    """
+    readable = attention_mask.bool()
+    tokens = readable if readable.ndim == 2 else readable.any(-1) | readable.any(-2)
+    positions = positions.expand(tokens.shape)
+    if not positions.shape[-1]:
+        return positions
+    first = positions.gather(-1, tokens.int().argmax(-1, keepdim=True))
+    return torch.where(tokens, positions, first * tokens.any(-1, keepdim=True))
 
 
 def _widest(device):
-    """float64, or float32 on devices that have nothing wider."""
-    return torch.float32 if device.type == "mps" else torch.float64
+    """float64, or float32 on devices that have nothing wider, which say so in either way."""
+    try:
+        torch.zeros(1, dtype=torch.float64, device=device)
+    except (TypeError, RuntimeError):
+        return torch.float32
+    return torch.float64
 
 
 def cast_once(x, dtype):
@@ -87,67 +136,13 @@ def cast_once(x, dtype):
     return odd.view(torch.float32).to(dtype)
 
 
-def check_positions(name, positions, length, batch=None):
-    """ValueError unless positions is a tensor of real numbers of shape (seq,) or (batch, seq) with
-    seq == length.
-    """
-    if (
-        not isinstance(positions, torch.Tensor)
-        or positions.dtype == torch.bool
-        or positions.is_complex()
-    ):
-        got = positions.dtype if isinstance(positions, torch.Tensor) else type(positions).__name__
-        raise ValueError(f"{name} must be a tensor of integers or floats, got {got}")
-    if positions.dtype in (torch.float16, torch.bfloat16):
-        raise ValueError(
-            f"{name} must be integers, float32 or float64: {positions.dtype} cannot tell"
-            " neighbouring positions apart (256 and 257 in bfloat16)"
-        )
-    if positions.ndim not in (1, 2) or positions.shape[-1] != length:
-        raise ValueError(
-            f"{name} must have shape ({length},) or (batch, {length}), got {tuple(positions.shape)}"
-        )
-    if torch.compiler.is_compiling():  # comparing them would tie two sizes together in the graph
-        return
-    if batch is not None and positions.ndim == 2 and positions.shape[0] not in (1, batch):
-        raise ValueError(
-            f"{name} has batch size {positions.shape[0]}, queries and keys have {batch}"
-        )
-
-
-def check_floating(name, x):
-    """ValueError unless x is a floating-point tensor."""
-    if not isinstance(x, torch.Tensor) or not x.is_floating_point():
-        raise ValueError(
-            f"{name} must be a floating-point tensor, got {getattr(x, 'dtype', type(x).__name__)}"
-        )
-
-
-def check_heads(q, k, n_heads=None, head_dim=None):
-    """ValueError unless q and k are (batch, n_heads, len, head_dim) with the same batch and head
-    size, and the same heads where n_heads is given.
-    """
-    for name, x in {"q": q, "k": k}.items():
-        check_floating(name, x)
-        if (
-            x.ndim != 4
-            or (n_heads or x.shape[1]) != x.shape[1]
-            or (head_dim or x.shape[3]) != x.shape[3]
-        ):
-            raise ValueError(
-                f"{name} must have shape (batch, {n_heads or 'heads'}, len,"
-                f" {head_dim or 'head_dim'}), got {tuple(x.shape)}"
-            )
-    if q.shape[0] != k.shape[0] or q.shape[3] != k.shape[3]:
-        raise ValueError(
-            f"q and k must agree in batch and head_dim, got {tuple(q.shape)} and {tuple(k.shape)}"
-        )
-
-
-def check_size(name, value):
-    """`value`, or ValueError unless it is a positive integer."""
+def check_size(name, value, most=2**63 - 1):
+    """`value`, or ValueError unless it is a positive integer, at most `most`."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise ValueError(f"{name} must be a positive integer, got {value!r}")
+    if value > most:
+        got = value if value.bit_length() < 64 else f"an integer of {value.bit_length()} bits"
+        raise ValueError(f"{name} must be at most {most}, got {got}")
     return value
 
 
@@ -155,4 +150,9 @@ def check_positive(name, value):
     """`value` as a float, or ValueError unless it is positive and finite."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
         raise ValueError(f"{name} must be a positive finite number, got {value!r}")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:
+        raise ValueError(
+            f"{name} must be a positive finite number, got an integer of {value.bit_length()} bits"
+        ) from None

@@ -12,8 +12,76 @@ from sinpe.formula import inverse_frequencies
 from sinpe.positions.base import check_positive, check_size
 
 
+class Extension:
+    """What Rotary asks of an extension: extension(inv_freq, base, seq_len) -> (inv_freq,
+    attention_factor), the frequencies in use and the factor on queries and on keys.
+
+    length_dependent = False: the rule is the same at every length, and any callable will do. It
+    gets the plain frequencies, a float64 NumPy array (pairs,), and seq_len=None; it returns as many
+    frequencies, and a number.
+    length_dependent = True: the rule depends on how long a row is. It gets tensors: the plain
+    frequencies (pairs,), and seq_len of shape (…, 1), each row's largest key position plus one, or
+    None where no length is known. It returns frequencies (…, pairs), and a number or a tensor
+    (…, 1). A key that was turned at one length is wrong at another: keys are cached before they
+    are turned (`storable_keys` of Rotary is False).
+    What it gets is a copy, and its own to change.
+    """
+
+    length_dependent = False
+
+    def __call__(self, inv_freq, base, seq_len):
+        raise NotImplementedError
+
+
+def depends_on_length(extension):
+    """What an extension says of itself; None and plain functions say nothing."""
+    return bool(getattr(extension, "length_dependent", False))
+
+
+def extended(extension, plain, base, seq_len):
+    """(inv_freq, attention_factor) of an extension at a length or None: a float64 array and a
+    float. ValueError if it gives anything else.
+    """
+    given = plain.copy()
+    if depends_on_length(extension):
+        given = torch.from_numpy(given)
+        if seq_len is not None:
+            seq_len = torch.tensor([seq_len], dtype=torch.float64, device="cpu")
+    else:
+        seq_len = None
+    return _checked(extension(given, base, seq_len), len(plain))
+
+
+def check_declared(extension, plain, base):
+    """ValueError for an extension that looks at seq_len without saying so: `rotate` would leave its
+    rule out.
+    """
+    if extension is None or depends_on_length(extension):
+        return
+    short = extended(extension, plain, base, None)
+    far = _checked(extension(plain.copy(), base, 2**40), len(plain))
+    if not np.array_equal(far[0], short[0]) or far[1] != short[1]:
+        raise ValueError(
+            f"extension depends on seq_len: set length_dependent = True on {extension!r}"
+        )
+
+
+def _checked(result, pairs):
+    try:
+        inv_freq, factor = result
+        inv_freq = torch.as_tensor(inv_freq, dtype=torch.float64, device="cpu").detach()
+        inv_freq, factor = inv_freq.numpy().copy(), float(factor)
+    except (TypeError, ValueError):
+        inv_freq, factor = np.empty(0), math.nan
+    if inv_freq.shape != (pairs,) or not np.isfinite([*inv_freq, factor]).all():
+        raise ValueError(
+            f"extension must return {pairs} finite frequencies and a finite factor, got {result!r}"
+        )
+    return inv_freq, factor
+
+
 @dataclass(frozen=True)
-class PositionInterpolation:
+class PositionInterpolation(Extension):
     """Divides every frequency by factor, so that position p is read as p / factor. Chen et al.
     2023, https://arxiv.org/abs/2306.15595
     """
@@ -24,11 +92,11 @@ class PositionInterpolation:
         _check_factor(self.factor)
 
     def __call__(self, inv_freq, base, seq_len):
-        return inv_freq / self.factor, 1.0
+        return inv_freq / float(self.factor), 1.0
 
 
 @dataclass(frozen=True)
-class NTKAware:
+class NTKAware(Extension):
     """Raises the base to base · factor^(d/(d−2)): the slowest pair is interpolated by factor, the
     fastest left alone. bloc97 2023.
     """
@@ -39,52 +107,53 @@ class NTKAware:
         _check_factor(self.factor)
 
     def __call__(self, inv_freq, base, seq_len):
-        return _frequencies_of(_larger_base(base, self.factor, 2 * len(inv_freq)), inv_freq), 1.0
+        dim = 2 * len(inv_freq)
+        return inverse_frequencies(dim, _larger_base(base, float(self.factor), dim)), 1.0
 
 
 @dataclass(frozen=True)
-class DynamicNTK:
+class DynamicNTK(Extension):
     """NTK-aware with factor · l / L − (factor − 1) in place of the factor at length l > L, nothing
     at l <= L (as Hugging Face has it).
 
     l is each row's largest key position plus one (Hugging Face takes the batch's), so early rows
-    depend on later tokens, and keys must be cached before they are turned. factor = 1 is the
-    paper's rule max(1, l / L) (Peng et al. 2023, App. B.1, https://arxiv.org/abs/2309.00071).
+    depend on later tokens, and keys must be cached before they are turned. Positions of padding
+    count: Transformer moves them where it is given an attention_mask, and refuses packed rows,
+    whose texts have lengths of their own. factor = 1 is the paper's rule max(1, l / L) (Peng et al.
+    2023, App. B.1, https://arxiv.org/abs/2309.00071).
     """
 
     factor: float
     original_max_len: int
+
+    length_dependent = True
 
     def __post_init__(self):
         _check_factor(self.factor)
         check_size("original_max_len", self.original_max_len)
 
     def __call__(self, inv_freq, base, seq_len):
-        if seq_len is None or seq_len <= self.original_max_len:
+        if seq_len is None:
             return inv_freq, 1.0
-        growth = self.factor * seq_len / self.original_max_len - (self.factor - 1)
-        return _frequencies_of(_larger_base(base, growth, 2 * len(inv_freq)), inv_freq), 1.0
-
-    def at_length(self, inv_freq, base, seq_len):
-        """The same for a tensor of lengths, (1,) or (batch, 1) -> frequencies (1, pairs) or (batch,
-        1, pairs).
-        """
         pairs = inv_freq.shape[-1]
-        growth = (
-            self.factor * seq_len.to(inv_freq.dtype) / self.original_max_len - (self.factor - 1)
-        ).clamp(min=1)[..., None]
-        i = torch.arange(pairs, device=inv_freq.device, dtype=inv_freq.dtype)
-        # (growth^(d/(d−2)))^(−2i/d) = growth^(−i/(d/2 − 1))
-        return inv_freq * growth ** (-i / max(pairs - 1, 1))
+        growth = self.factor * seq_len / self.original_max_len - (self.factor - 1)
+        if isinstance(inv_freq, torch.Tensor):
+            growth = growth.clamp(min=1)
+            i = torch.arange(pairs, device=inv_freq.device, dtype=inv_freq.dtype)
+        else:
+            growth, i = max(growth, 1.0), np.arange(pairs)
+        # of the base raised by growth^(d/(d−2)): (growth^(d/(d−2)))^(−2i/d) = growth^(−i/(d/2 − 1))
+        return inv_freq * growth ** (-i / max(pairs - 1, 1)), 1.0
 
 
 @dataclass(frozen=True)
-class YaRN:
+class YaRN(Extension):
     """Interpolates pairs that turn less than beta_slow times within original_max_len, keeps those
     that turn more than beta_fast times, and ramps linearly in the pair index between the (rounded)
     bounds, as the released code does; the paper's equation ramps in the number of turns.
 
-    attention_factor: on queries and on keys; None means 0.1 · ln(factor) + 1. Peng et al. 2023,
+    attention_factor: on queries and on keys; None means 0.1 · ln(factor) + 1. The base has to be
+        above 1, so that later pairs turn more slowly. Peng et al. 2023,
         https://arxiv.org/abs/2309.00071
     """
 
@@ -118,12 +187,14 @@ class YaRN:
             if self.attention_factor is None
             else self.attention_factor
         )
-        return inv_freq * (1 - ramp) + inv_freq / self.factor * ramp, factor
+        return inv_freq * (1 - ramp) + inv_freq / float(self.factor) * ramp, factor
 
     def correction_range(self, dim, base):
         """The pair indices that turn beta_fast and beta_slow times within original_max_len, not
-        rounded.
+        rounded. ValueError unless the base is above 1.
         """
+        if base <= 1:
+            raise ValueError(f"YaRN needs a base above 1, got base={base}")
         return tuple(
             dim * math.log(self.original_max_len / (2 * math.pi * turns)) / (2 * math.log(base))
             for turns in (self.beta_fast, self.beta_slow)
@@ -131,7 +202,7 @@ class YaRN:
 
 
 @dataclass(frozen=True)
-class Llama3:
+class Llama3(Extension):
     """Keeps wavelengths below original_max_len / high_freq_factor, divides the frequency by factor
     above original_max_len / low_freq_factor, and blends in between. Llama team 2024,
     https://arxiv.org/abs/2407.21783, by the released code.
@@ -158,7 +229,7 @@ class Llama3:
         kept = np.clip(
             (turns - self.low_freq_factor) / (self.high_freq_factor - self.low_freq_factor), 0, 1
         )
-        return inv_freq * kept + inv_freq / self.factor * (1 - kept), 1.0
+        return inv_freq * kept + inv_freq / float(self.factor) * (1 - kept), 1.0
 
 
 def _check_factor(factor):
@@ -167,8 +238,9 @@ def _check_factor(factor):
 
 
 def _larger_base(base, factor, dim):
-    return base * factor ** (dim / (dim - 2)) if dim > 2 else base
-
-
-def _frequencies_of(base, inv_freq):
-    return inverse_frequencies(2 * len(inv_freq), base)
+    if dim <= 2:
+        return base
+    try:
+        return base * factor ** (dim / (dim - 2))
+    except OverflowError:
+        raise ValueError(f"factor={factor:.3g} raises base={base:.3g} beyond float64") from None

@@ -4,13 +4,8 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from sinpe.positions.base import (
-    PositionMethod,
-    check_floating,
-    check_positions,
-    check_positive,
-    check_size,
-)
+from sinpe.positions.base import PositionMethod, check_positive, check_size
+from sinpe.positions.checks import check_embeddings, check_real, visible
 
 
 class LearnedEncoding(PositionMethod):
@@ -37,20 +32,16 @@ class LearnedEncoding(PositionMethod):
         """x: (batch, seq, d_model); positions: integers (seq,) or (batch, seq), from 0 to max_len −
         1. Returns the shape, dtype and device of x.
         """
-        check_floating("x", x)
-        if x.ndim != 3 or x.shape[-1] != self.d_model:
-            raise ValueError(
-                f"x must have shape (batch, seq, {self.d_model}), got {tuple(x.shape)}"
-            )
-        check_positions("positions", positions, x.shape[1])
-        if positions.ndim == 2 and positions.shape[0] != x.shape[0]:
-            raise ValueError(f"positions has batch size {positions.shape[0]}, x has {x.shape[0]}")
+        positions = check_embeddings(x, positions, self.d_model)
         return x + self.rows(positions).to(x.dtype)
 
     forward = embed
 
     def rows(self, positions):
-        """The trained rows of these positions: (*positions.shape, d_model)."""
+        """The trained rows of these positions, integers of any shape: (*positions.shape,
+        d_model).
+        """
+        positions = check_real("positions", positions)
         if positions.is_floating_point():
             raise ValueError(
                 f"positions must be integers, got {positions.dtype}: a learned table has no rows"
@@ -66,12 +57,7 @@ class LearnedEncoding(PositionMethod):
         """Skipped under a compiler, which cannot branch on values; the look-up itself still refuses
         what has no row.
         """
-        if (
-            type(positions) is not torch.Tensor
-            or positions.is_meta
-            or torch.compiler.is_compiling()
-            or not positions.numel()
-        ):
+        if not visible(positions) or not positions.numel():
             return
         low, high = positions.min().item(), positions.max().item()
         if low < 0 or high >= self.max_len:

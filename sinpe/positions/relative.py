@@ -2,34 +2,28 @@
 
 import torch
 
-from sinpe.positions.base import check_positions
+from sinpe.positions.checks import visible
 
 
-def relative_positions(q, k, q_positions, k_positions):
+def relative_positions(q_positions, k_positions):
     """k − q for every pair: (1, q_len, k_len), or (batch, q_len, k_len) where a batch has its own
     positions.
     """
-    check_positions("q_positions", q_positions, q.shape[2], q.shape[0])
-    check_positions("k_positions", k_positions, k.shape[2], k.shape[0])
     q_positions, k_positions = torch.atleast_2d(q_positions), torch.atleast_2d(k_positions)
-    for name, positions in {"q_positions": q_positions, "k_positions": k_positions}.items():
-        if positions.shape[0] not in (1, q.shape[0]):
-            raise ValueError(f"{name} has batch size {positions.shape[0]}, q has {q.shape[0]}")
     return k_positions[:, None, :] - q_positions[:, :, None]
 
 
 def consecutive(positions):
-    """Whether positions are one row n, n + 1, n + 2, …; False under a compiler, which cannot look
-    at values.
+    """Whether positions are one row of integers n, n + 1, n + 2, …; False where values cannot be
+    looked at.
     """
-    if (
-        positions.ndim != 1
-        or torch.compiler.is_compiling()
-        or positions.is_meta
-        or len(positions) == 0
-    ):
-        return False
-    return bool((positions.diff() == 1).all())
+    return (
+        positions.ndim == 1
+        and not positions.is_floating_point()
+        and visible(positions)
+        and len(positions) > 0
+        and bool((positions.diff() == 1).all())
+    )
 
 
 def offsets(q_positions, k_positions):

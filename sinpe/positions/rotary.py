@@ -6,7 +6,9 @@ import numpy as np
 import torch
 
 from sinpe import formula
-from sinpe.positions.base import PositionMethod, check_heads, check_positions, check_size
+from sinpe.positions.base import PositionMethod, check_positive, check_size, move_padding
+from sinpe.positions.checks import check_pair, wide
+from sinpe.positions.extensions import check_declared, depends_on_length, extended
 
 LAYOUTS = ("interleaved", "half")
 
@@ -20,11 +22,13 @@ class Rotary(PositionMethod):
         of the features of q and k.
     rotary_dim: how many features are turned, the first ones; None means all. The rest is left
         untouched.
-    extension: None or one of `sinpe.positions.extensions`, which changes the frequencies for longer
-    contexts. Angles are float64 with their rounding error carried along, the rotation is float32
+    extension: None, or what changes the frequencies for longer contexts: one of
+        `sinpe.positions.extensions`, or a callable of your own (see `Extension` there).
+    Angles are float64 with their rounding error carried along, the rotation is float32
     (float64 for float64 inputs), rounded once at the end.
     Source: Su et al. 2021, https://arxiv.org/abs/2104.09864
-    Raises ValueError for odd or unfitting widths, a base that is not positive, an unknown layout.
+    Raises ValueError for odd or unfitting widths, a base that is not positive, an unknown layout,
+    an extension that depends on the length without saying so or gives what are no frequencies.
     """
 
     def __init__(
@@ -38,6 +42,7 @@ class Rotary(PositionMethod):
                 f"rotary_dim must be even and at most head_dim, got rotary_dim={self.rotary_dim},"
                 f" head_dim={head_dim}"
             )
+        check_size("rotary_dim", self.rotary_dim, formula.WIDEST)
         if layout not in LAYOUTS:
             raise ValueError(
                 f"layout must be one of {', '.join(map(repr, LAYOUTS))}, got {layout!r}"
@@ -48,12 +53,15 @@ class Rotary(PositionMethod):
             )
         self.plain = formula.inverse_frequencies(self.rotary_dim, base)
         self.base, self.layout, self.extension = float(base), layout, extension
+        self.length_dependent = depends_on_length(extension)
+        self.storable_keys = not self.length_dependent
         self.factor = self.attention_factor()
+        check_declared(extension, self.plain, self.base)
         self.derive("inv_freq", self._inv_freq)
 
     def inverse_frequencies(self, seq_len=None):
-        """Frequencies in use at that length (None: whatever is used for short ones), a float64
-        NumPy array (rotary_dim // 2,).
+        """Frequencies in use at that length (None: whatever is used where no length is known), a
+        float64 NumPy array (rotary_dim // 2,).
         """
         return self._extended(seq_len)[0]
 
@@ -67,32 +75,50 @@ class Rotary(PositionMethod):
         """q, k: (batch, heads, q_len | k_len, head_dim) -> both in the same shape, dtype and
         device. k may have fewer heads than q (grouped queries).
         """
-        check_heads(q, k, head_dim=self.head_dim)
-        check_positions("q_positions", q_positions, q.shape[2], q.shape[0])
-        check_positions("k_positions", k_positions, k.shape[2], k.shape[0])
-        inv_freq = self.inv_freq
-        # frequencies that depend on each row's longest key
-        if hasattr(self.extension, "at_length") and k.shape[2]:
-            inv_freq = self.extension.at_length(
-                inv_freq, self.base, k_positions.amax(-1, keepdim=True) + 1
-            )
-        tables = self._tables(q_positions, inv_freq, q.dtype)
+        q_positions, k_positions = check_pair(
+            q, k, q_positions, k_positions, head_dim=self.head_dim
+        )
+        rule = self._rule(k_positions)
+        tables = self._tables(q_positions, *rule, q.dtype)
         again = k_positions is q_positions and k.dtype == q.dtype
         return self._turn(q, *tables), self._turn(
-            k, *(tables if again else self._tables(k_positions, inv_freq, k.dtype))
+            k, *(tables if again else self._tables(k_positions, *rule, k.dtype))
         )
 
-    def _tables(self, positions, inv_freq, dtype):
+    def place_padding(self, positions, attention_mask):
+        """A length is counted over tokens only; a row has one."""
+        if not self.length_dependent:
+            return positions
+        if attention_mask.ndim == 3:
+            raise ValueError(
+                f"{self.extension} takes one length a row, but attention_mask of shape"
+                f" {tuple(attention_mask.shape)} lets each query read keys of its own: give each"
+                " text a row of its own, and a mask (batch, seq)"
+            )
+        return move_padding(positions, attention_mask)
+
+    def _rule(self, k_positions):
+        """Frequencies and attention factor for these keys: of shape (pairs,) and a number, or
+        broadcastable to (batch, 1, pairs) where they depend on each row's length.
+        """
+        if not self.length_dependent:
+            return self.inv_freq, self.factor
+        lengths = None
+        if k_positions.shape[-1]:
+            longest = k_positions.amax(-1, keepdim=True) + 1
+            lengths = longest.to(self.inv_freq.dtype)[..., None]
+        return self.extension(self.inv_freq.clone(), self.base, lengths)
+
+    def _tables(self, positions, inv_freq, factor, dtype):
         """Sine and cosine, times the attention factor, in the type of the rotation: (1, seq, pairs)
         or (batch, 1, seq, pairs).
 
         For the half layout each has 2 · pairs columns, the sines of the first half with a minus.
         """
-        wide = torch.float64 if dtype == torch.float64 else torch.float32
         sin, cos = sin_cos(positions, inv_freq)
-        if self.factor != 1:
-            sin, cos = self.factor * sin, self.factor * cos
-        sin, cos = sin.to(wide)[..., None, :, :], cos.to(wide)[..., None, :, :]
+        if isinstance(factor, torch.Tensor) or factor != 1:
+            sin, cos = factor * sin, factor * cos
+        sin, cos = (table.to(wide(dtype))[..., None, :, :] for table in (sin, cos))
         return (
             (sin, cos)
             if self.layout == "interleaved"
@@ -106,16 +132,19 @@ class Rotary(PositionMethod):
         ).to(x.dtype)
         return torch.cat([out, rest], -1) if rest.shape[-1] else out
 
-    def _inv_freq(self, device):
-        return torch.from_numpy(self.inverse_frequencies()).to(device)
+    def _inv_freq(self):
+        # where the rule depends on the length, it is applied to the plain ones at each call
+        return torch.from_numpy(
+            self.plain.copy() if self.length_dependent else self.inverse_frequencies()
+        )
 
     def _extended(self, seq_len):
-        inv_freq, factor = (
-            (self.plain, 1.0)
-            if self.extension is None
-            else self.extension(self.plain, self.base, seq_len)
-        )
-        return np.array(inv_freq, np.float64), float(factor)
+        if seq_len is not None:
+            number = seq_len.item() if isinstance(seq_len, np.generic) else seq_len
+            seq_len = check_positive("seq_len", number)
+        if self.extension is None:
+            return self.plain.copy(), 1.0
+        return extended(self.extension, self.plain, self.base, seq_len)
 
     def extra_repr(self):
         return (

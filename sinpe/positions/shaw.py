@@ -5,7 +5,8 @@ query.
 import torch
 from torch import nn
 
-from sinpe.positions.base import PositionMethod, check_heads, check_size
+from sinpe.positions.base import PositionMethod, check_size
+from sinpe.positions.checks import check_pair, full_precision, wide
 from sinpe.positions.relative import relative_positions
 
 
@@ -29,11 +30,17 @@ class ShawRelative(PositionMethod):
         nn.init.normal_(self.vectors, std=0.02)
 
     def score_bias(self, q, k, q_positions, k_positions):
-        """q, k: (batch, heads, len, head_dim) -> float32 (batch, heads, q_len, k_len)."""
-        check_heads(q, k, self.n_heads, self.head_dim)
-        distance = relative_positions(q, k, q_positions, k_positions)
+        """q, k: (batch, heads, len, head_dim) -> (batch, heads, q_len, k_len), float32, or float64
+        for float64 queries. k may have fewer heads.
+        """
+        q_positions, k_positions = check_pair(
+            q, k, q_positions, k_positions, self.n_heads, self.head_dim
+        )
+        distance = relative_positions(q_positions, k_positions)
         rows = (distance.clamp(-self.max_distance, self.max_distance) + self.max_distance).long()
-        with torch.autocast(q.device.type, enabled=False):
+        dtype = wide(q.dtype)
+        with full_precision(q.device):
             # (batch, heads, q_len, 2·max_distance + 1)
-            scores = q.float() @ self.vectors.float().transpose(-2, -1) / self.head_dim**0.5
+            vectors = self.vectors.to(dtype).transpose(-2, -1)
+            scores = q.to(dtype) @ vectors / self.head_dim**0.5
         return scores.gather(-1, rows[:, None].expand(*scores.shape[:2], -1, -1))

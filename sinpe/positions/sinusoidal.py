@@ -1,10 +1,12 @@
 """Sinusoidal positional encoding as a torch module. Every number comes from `sinpe.formula`."""
 
-import numpy as np
 import torch
 
 from sinpe import formula
-from sinpe.positions.base import PositionMethod, cast_once, check_floating, check_positions
+from sinpe.positions.base import PositionMethod, cast_once, check_size
+from sinpe.positions.checks import check_embeddings, check_real, visible, wide
+
+TYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
 
 class SinusoidalEncoding(PositionMethod):
@@ -14,7 +16,8 @@ class SinusoidalEncoding(PositionMethod):
     max_len: how many rows 0 … max_len − 1 are cached. It is no limit: any other position (beyond,
         negative, fractional) is computed when asked for and has the same value as in a longer
         table.
-    The table is float64, is not part of `state_dict`, and is rounded once to the type of x.
+    The table is float64, is not part of `state_dict`, and is rounded once to the type of x. Codes
+    of float positions can be differentiated by the position, as often as wanted.
     Source: Vaswani et al. 2017, §3.5, https://arxiv.org/abs/1706.03762
     Raises ValueError for bad arguments here, for a wrong width or shape at the call.
     """
@@ -25,6 +28,7 @@ class SinusoidalEncoding(PositionMethod):
         formula.sinusoidal_encoding(0, d_model, base, layout=layout, spacing=spacing)
         if isinstance(max_len, bool) or not isinstance(max_len, int) or max_len < 0:
             raise ValueError(f"max_len must be a non-negative integer, got {max_len!r}")
+        check_size("max_len", max(max_len, 1), 2**53)
         self.d_model, self.base, self.layout, self.spacing, self.max_len = (
             int(d_model),
             float(base),
@@ -33,37 +37,46 @@ class SinusoidalEncoding(PositionMethod):
             max_len,
         )
         self.derive("table", self._table)
+        self.derive("inv_freq", self._inv_freq)
 
     def embed(self, x, positions):
         """x: (batch, seq, d_model); positions: (seq,) or (batch, seq), real. Returns x +
         PE(positions) in the shape, dtype and device of x.
         """
-        check_floating("x", x)
-        if x.ndim != 3 or x.shape[-1] != self.d_model:
-            raise ValueError(
-                f"x must have shape (batch, seq, {self.d_model}), got {tuple(x.shape)}"
-            )
-        check_positions("positions", positions, x.shape[1])
-        if positions.ndim == 2 and positions.shape[0] != x.shape[0]:
-            raise ValueError(f"positions has batch size {positions.shape[0]}, x has {x.shape[0]}")
-        return x + self.rows(positions, x.dtype)
+        return x + self.rows(check_embeddings(x, positions, self.d_model), x.dtype)
 
     forward = embed
 
     def rows(self, positions, dtype=torch.float32):
-        """PE(positions): (*positions.shape, d_model) in the given dtype, on the device of the
-        table.
+        """PE(positions): (*positions.shape, d_model) in the given dtype (float16, bfloat16, float32
+        or float64), on the device of the table.
+
+        positions: integers, float32 or float64 of any shape.
         """
-        positions = positions.to(self.table.device)
-        real = (
-            type(positions) is torch.Tensor
-            and not positions.is_meta
-            and not torch.compiler.is_compiling()
+        if dtype not in TYPES:
+            raise ValueError(f"dtype must be one of {', '.join(map(str, TYPES))}, got {dtype!r}")
+        positions = check_real("positions", positions).to(self.table.device)
+        rows = (_rows if visible(positions) else _rows_operator)(
+            self.table, positions.detach(), self.base, self.layout, self.spacing
         )
-        rows = (_rows if real else _rows_operator)(
-            self.table, positions, self.base, self.layout, self.spacing
-        )
-        return cast_once(rows, dtype)
+        rows = cast_once(rows, dtype)
+        return self._with_derivatives(rows, positions) if positions.is_floating_point() else rows
+
+    def _with_derivatives(self, rows, positions):
+        """The same numbers, from NumPy, as a function of the positions: PE(p + δ) is PE(p) turned
+        by δ (chapter 04), here at δ = 0.
+        """
+        exact = rows.to(wide(rows.dtype))
+        delta = (positions - positions.detach()).to(exact.dtype)
+        angle = delta[..., None] * self.inv_freq.to(exact.dtype)
+        if self.layout == "interleaved":
+            angle = angle.repeat_interleave(2, -1)
+            across = torch.stack([exact[..., 1::2], -exact[..., 0::2]], -1).flatten(-2)
+        else:
+            angle = torch.cat([angle, angle], -1)
+            sin, cos = exact.chunk(2, -1)
+            across = torch.cat([cos, -sin], -1)
+        return (exact * angle.cos() + across * angle.sin()).to(rows.dtype)
 
     def extra_repr(self):
         return (
@@ -71,12 +84,16 @@ class SinusoidalEncoding(PositionMethod):
             f" spacing={self.spacing!r}, max_len={self.max_len}"
         )
 
-    def _table(self, device):
-        return _to_torch(
+    def _table(self):
+        return torch.from_numpy(
             formula.sinusoidal_encoding(
                 self.max_len, self.d_model, self.base, layout=self.layout, spacing=self.spacing
-            ),
-            device,
+            )
+        )
+
+    def _inv_freq(self):
+        return torch.from_numpy(
+            formula.inverse_frequencies(self.d_model, self.base, spacing=self.spacing)
         )
 
 
@@ -85,11 +102,11 @@ def _rows(
 ) -> torch.Tensor:
     """Cached rows where all positions are cached ones, computed rows otherwise."""
     if not positions.is_floating_point() and _inside(positions, len(table)):
-        return table[positions.long()]
+        return table[positions]
     codes = formula.sinusoidal_encoding(
-        _to_numpy(positions), table.shape[1], base, layout=layout, spacing=spacing
+        positions.cpu().numpy(), table.shape[1], base, layout=layout, spacing=spacing
     )
-    return _to_torch(codes, table.device)
+    return torch.from_numpy(codes).to(table.dtype).to(table.device)
 
 
 # A compiler cannot branch on values, so it is given the whole function as one operator with a known
@@ -102,16 +119,10 @@ def _(table, positions, base, layout, spacing):
     return table.new_empty((*positions.shape, table.shape[1]))
 
 
+@_rows_operator.register_vmap
+def _(info, in_dims, table, positions, *options):
+    return _rows_operator(table, positions.movedim(in_dims[1], 0), *options), 0
+
+
 def _inside(positions, length):
     return positions.numel() == 0 or bool((positions.amin() >= 0) & (positions.amax() < length))
-
-
-def _to_numpy(positions):
-    positions = positions.detach().cpu()
-    return (positions.double() if positions.is_floating_point() else positions).numpy()
-
-
-def _to_torch(codes, device):
-    if device.type == "meta":
-        return torch.empty(codes.shape, dtype=torch.float64, device=device)
-    return torch.from_numpy(codes.astype(np.float32) if device.type == "mps" else codes).to(device)

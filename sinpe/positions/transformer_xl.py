@@ -6,8 +6,9 @@ import torch
 from torch import nn
 
 from sinpe import formula
-from sinpe.positions.base import PositionMethod, check_heads, check_size
-from sinpe.positions.relative import consecutive, offsets, relative_positions
+from sinpe.positions.base import PositionMethod, check_size
+from sinpe.positions.checks import check_pair, full_precision, wide
+from sinpe.positions.relative import consecutive, offsets
 from sinpe.positions.rotary import sin_cos
 
 
@@ -33,6 +34,7 @@ class TransformerXLRelative(PositionMethod):
                 "n_heads · head_dim must be even, because each frequency needs a sine and a"
                 f" cosine; got n_heads={n_heads}, head_dim={head_dim}"
             )
+        check_size("n_heads · head_dim", width, formula.WIDEST)
         self.u, self.v = (
             nn.Parameter(torch.zeros(n_heads, head_dim)),
             nn.Parameter(torch.zeros(n_heads, head_dim)),
@@ -43,46 +45,54 @@ class TransformerXLRelative(PositionMethod):
         self.derive("inv_freq", self._inv_freq)
 
     def score_bias(self, q, k, q_positions, k_positions):
-        """q, k: (batch, heads, len, head_dim) -> float32 (batch, heads, q_len, k_len)."""
-        check_heads(q, k, self.n_heads, self.head_dim)
-        distance = relative_positions(q, k, q_positions, k_positions)
-        with torch.autocast(q.device.type, enabled=False):
+        """q, k: (batch, heads, len, head_dim) -> (batch, heads, q_len, k_len), float32, or float64
+        for float64 queries. k may have fewer heads.
+        """
+        q_positions, k_positions = check_pair(
+            q, k, q_positions, k_positions, self.n_heads, self.head_dim
+        )
+        dtype = wide(q.dtype)
+        if k.shape[1] < self.n_heads:
+            k = k.repeat_interleave(self.n_heads // k.shape[1], 1)
+        with full_precision(q.device):
             # (batch, heads, 1, k_len)
-            content = self.u.float()[:, None] @ k.float().transpose(-2, -1)
-            query = q.float() + self.v.float()[:, None]
+            content = self.u.to(dtype)[:, None] @ k.to(dtype).transpose(-2, -1)
+            query = q.to(dtype) + self.v.to(dtype)[:, None]
+            weight = self.weight.to(dtype)
             if consecutive(q_positions) and consecutive(k_positions):
-                every = self._every(query, self._codes(-offsets(q_positions, k_positions)))
-                column = (distance - distance[0, -1, 0]).expand(*every.shape[:2], -1, -1)
-                position = every.gather(-1, column)
+                codes = self._codes(-offsets(q_positions, k_positions), dtype)
+                every = self._every(query, weight, codes)
+                column, row = (torch.arange(n, device=q.device) for n in (k.shape[2], q.shape[2]))
+                column = column - row[:, None] + (q.shape[2] - 1)  # of the distance, in `every`
+                position = every.gather(-1, column.expand(*every.shape[:2], -1, -1))
             else:
-                position = self._pairs(query @ self.weight.float(), q_positions, k_positions)
+                position = self._pairs(query @ weight, q_positions, k_positions)
         return (content + position) / self.head_dim**0.5
 
-    def _inv_freq(self, device):
-        return torch.from_numpy(formula.inverse_frequencies(self.n_heads * self.head_dim)).to(
-            device
-        )
+    def _inv_freq(self):
+        return torch.from_numpy(formula.inverse_frequencies(self.n_heads * self.head_dim))
 
-    def _codes(self, distances):
+    def _codes(self, distances, dtype):
         sin, cos = sin_cos(distances, self.inv_freq)
-        return torch.cat([sin, cos], -1).float()
+        return torch.cat([sin, cos], -1).to(dtype)
 
-    def _every(self, query, codes):
+    def _every(self, query, weight, codes):
         """(q + v) · W r for every query and distance, (batch, heads, q_len, distances): the cheaper
         of the two orders, which differ by up to n_heads times.
         """
         batch, q_len, n, width = query.shape[0], query.shape[2], len(codes), codes.shape[1]
         if n * width + batch * q_len * n < batch * q_len * (width + n * self.n_heads):
-            return query @ (self.weight.float() @ codes.T)
-        return query @ self.weight.float() @ codes.T
+            return query @ (weight @ codes.T)
+        return query @ weight @ codes.T
 
     def _pairs(self, query, q_positions, k_positions):
         """The same products for positions with gaps: r_(i−j) is r_j reflected and turned by i
         (chapter 04), so turn the query instead.
         """
+        dtype = query.dtype
         q_sin, q_cos = (
-            table.float()[..., None, :, :] for table in sin_cos(q_positions, self.inv_freq)
+            table.to(dtype)[..., None, :, :] for table in sin_cos(q_positions, self.inv_freq)
         )
         a, b = query.chunk(2, -1)  # a·sin(i − j) + b·cos(i − j)
         turned = torch.cat([b * q_sin - a * q_cos, a * q_sin + b * q_cos], -1)
-        return turned @ self._codes(k_positions)[..., None, :, :].transpose(-2, -1)
+        return turned @ self._codes(k_positions, dtype)[..., None, :, :].transpose(-2, -1)

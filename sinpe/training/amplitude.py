@@ -25,6 +25,7 @@ class Amplitude(PositionMethod):
             )
         self.method, self.factor = method, check_positive("amplitude", factor)
         self.d_model, self.n_heads, self.head_dim = method.d_model, method.n_heads, method.head_dim
+        self.causal_only, self.storable_keys = method.causal_only, method.storable_keys
 
     def embed(self, x, positions):
         """x: (batch, seq, d_model) -> x + factor · term, in the shape, dtype and device of x."""
@@ -35,6 +36,9 @@ class Amplitude(PositionMethod):
 
     def score_bias(self, q, k, q_positions, k_positions):
         return self.method.score_bias(q, k, q_positions, k_positions)
+
+    def place_padding(self, positions, attention_mask):
+        return self.method.place_padding(positions, attention_mask)
 
     def extra_repr(self):
         return f"factor={self.factor:g}"

@@ -1,0 +1,137 @@
+"""What may enter the openings. Positions, tokens and tensors are checked and widened here, and
+nowhere else.
+"""
+
+import contextlib
+
+import torch
+
+
+def visible(x):
+    """Whether Python may branch on the values of x: not under a compiler, a tracer, `torch.func`
+    or on meta, where a branch would be missing, or be baked into what they make.
+    """
+    return (
+        type(x) is torch.Tensor
+        and not x.is_meta
+        and not torch.compiler.is_compiling()
+        and not torch.jit.is_tracing()
+        and not torch._C._functorch.is_functorch_wrapped_tensor(x)
+    )
+
+
+def wide(dtype):
+    """The type to compute in: float64 for float64, float32 for all narrower ones."""
+    return torch.float64 if dtype == torch.float64 else torch.float32
+
+
+def full_precision(device):
+    """A region that autocast leaves alone; devices without autocast have nothing to leave."""
+    if not torch.amp.is_autocast_available(device.type):
+        return contextlib.nullcontext()
+    return torch.autocast(device.type, enabled=False)
+
+
+def check_integers(name, x):
+    """x as int64, or ValueError unless it is a tensor of integers."""
+    if not isinstance(x, torch.Tensor) or not _whole(x.dtype):
+        raise ValueError(f"{name} must be a tensor of integers, got {_kind(x)}")
+    widened = x.to(torch.int64)
+    if x.dtype == torch.uint64 and visible(widened) and bool((widened < 0).any()):
+        raise ValueError(f"{name} must be below 2**63, got {widened.min().item() + 2**64}")
+    return widened
+
+
+def check_real(name, x):
+    """x as int64, float32 or float64, or ValueError unless it is a tensor of real, finite numbers
+    in which neighbouring integers differ.
+    """
+    if not isinstance(x, torch.Tensor) or not (x.is_floating_point() or _whole(x.dtype)):
+        raise ValueError(f"{name} must be a tensor of integers or floats, got {_kind(x)}")
+    if not x.is_floating_point():
+        return check_integers(name, x)
+    if x.dtype not in (torch.float32, torch.float64):
+        raise ValueError(
+            f"{name} must be integers, float32 or float64: {x.dtype} cannot tell"
+            " neighbouring positions apart (256 and 257 in bfloat16)"
+        )
+    if visible(x) and not bool(x.isfinite().all()):
+        raise ValueError(f"{name} must be finite, got {x[~x.isfinite()][0].item()}")
+    return x
+
+
+def check_positions(name, positions, length, batch=None, owner="queries and keys have"):
+    """positions as int64 or floats, or ValueError unless they are real numbers of shape (seq,),
+    (1, seq) or (batch, seq) with seq == length.
+    """
+    positions = check_real(name, positions)
+    if positions.ndim not in (1, 2) or positions.shape[-1] != length:
+        raise ValueError(
+            f"{name} must have shape ({length},) or (batch, {length}), got {tuple(positions.shape)}"
+        )
+    if torch.compiler.is_compiling():  # comparing them would tie two sizes together in the graph
+        return positions
+    if batch is not None and positions.ndim == 2 and positions.shape[0] not in (1, batch):
+        raise ValueError(f"{name} has batch size {positions.shape[0]}, {owner} {batch}")
+    return positions
+
+
+def check_pair(q, k, q_positions, k_positions, n_heads=None, head_dim=None):
+    """The two positions, each through check_positions, after q and k went through check_heads; one
+    tensor for both if one was given.
+    """
+    check_heads(q, k, n_heads, head_dim)
+    same = k_positions is q_positions
+    q_positions = check_positions("q_positions", q_positions, q.shape[2], q.shape[0])
+    if same and q.shape[2] == k.shape[2]:
+        return q_positions, q_positions
+    return q_positions, check_positions("k_positions", k_positions, k.shape[2], k.shape[0])
+
+
+def check_embeddings(x, positions, d_model):
+    """positions through check_positions, or ValueError unless x is (batch, seq, d_model), floating
+    point.
+    """
+    check_floating("x", x)
+    if x.ndim != 3 or x.shape[-1] != d_model:
+        raise ValueError(f"x must have shape (batch, seq, {d_model}), got {tuple(x.shape)}")
+    return check_positions("positions", positions, x.shape[1], x.shape[0], "x has")
+
+
+def check_floating(name, x):
+    """ValueError unless x is a floating-point tensor."""
+    if not isinstance(x, torch.Tensor) or not x.is_floating_point():
+        raise ValueError(f"{name} must be a floating-point tensor, got {_kind(x)}")
+
+
+def check_heads(q, k, n_heads=None, head_dim=None):
+    """ValueError unless q and k are (batch, n_heads, len, head_dim) with the same batch and head
+    size. Where n_heads is given, q has as many, and k as many or a divisor of it (grouped queries).
+    """
+    for name, x in {"q": q, "k": k}.items():
+        check_floating(name, x)
+        if (
+            x.ndim != 4
+            or (name == "q" and (n_heads or x.shape[1]) != x.shape[1])
+            or (head_dim or x.shape[3]) != x.shape[3]
+        ):
+            raise ValueError(
+                f"{name} must have shape (batch, {n_heads or 'heads'}, len,"
+                f" {head_dim or 'head_dim'}), got {tuple(x.shape)}"
+            )
+    if n_heads and (not k.shape[1] or n_heads % k.shape[1]):
+        raise ValueError(
+            f"k must have {n_heads} heads, as q has, or a divisor of it, got {k.shape[1]}"
+        )
+    if q.shape[0] != k.shape[0] or q.shape[3] != k.shape[3]:
+        raise ValueError(
+            f"q and k must agree in batch and head_dim, got {tuple(q.shape)} and {tuple(k.shape)}"
+        )
+
+
+def _whole(dtype):
+    return not (dtype.is_floating_point or dtype.is_complex or dtype == torch.bool)
+
+
+def _kind(x):
+    return x.dtype if isinstance(x, torch.Tensor) else type(x).__name__
