@@ -189,6 +189,7 @@ def main():
         if not venv.exists():
             subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
         stamp.unlink(missing_ok=True)
+        print(f"installing into {arguments.venv}: minutes, and up to 2 GB of disk", flush=True)
         install(venv, wanted["extras"], versions, arguments.torch_index)
     except subprocess.CalledProcessError as error:
         if version_of(interpreter(venv)) is None:
