@@ -66,7 +66,7 @@ def traces(text, repository):
     owner, name = map(re.escape, repository.split("/"))
     host = r"git[\w.@-]*[/:](?:repos/)?|/gh/"
     address = re.compile(
-        rf"(?:{host}){owner}/{name}(?![\w-])|//{owner}\.github\.io/{name}(?![\w-])", re.IGNORECASE
+        rf"((?:{host}){owner}|//{owner}\.github\.io)/{name}(?![\w-]|\.(?!git\b)\w)", re.IGNORECASE
     )
     urls = re.findall(r"(?:https?://|git@)[^\s\"'<>)\]\\]+", text)
     return [url for url in urls if address.search(url)]
@@ -92,7 +92,7 @@ def test_other_hosts_and_letters_leave_traces():
         "https://nbviewer.org/github",
     ):
         assert traces(f"See {host}/{owner}/c.", "a-b/c")
-        assert not traces(f"See {host}/{owner}/cd, or {owner}/c.", "a-b/c")
+        assert not traces(f"See {host}/{owner}/cd, {host}/{owner}/c.d or {owner}/c.", "a-b/c")
 
 
 def test_the_folder_of_a_clone_is_the_one_that_is_entered():
