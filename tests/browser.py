@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+PATIENCE = 600_000  # ms until a page counts as hanging: many notebooks may be running beside it
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -47,7 +48,7 @@ def chromium():
             (pytest.fail if os.environ.get("CI") else pytest.skip)(
                 "no Chromium: install it, or name it in the environment variable CHROMIUM"
             )
-        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS, timeout=PATIENCE)
         try:
             yield browser
         finally:
@@ -74,8 +75,9 @@ def served(folder):
 
 def watch(page, address):
     """A list that fills with what a page must not do: requests elsewhere, console warnings and
-    errors, uncaught errors, failed requests.
+    errors, uncaught errors, failed requests. From now on the page is given time.
     """
+    page.set_default_timeout(PATIENCE)
     problems = []
     page.on(
         "request",

@@ -193,7 +193,6 @@ def axe():
 def load(page, address, name):
     """Open a page, wait for formulas and fonts, and return what is wrong so far."""
     seen = watch(page, address)
-    page.set_default_timeout(120_000)  # many notebooks may be running beside this
     page.goto(f"{address}/{name}")
     page.evaluate("window.MathJax?.startup?.promise")
     page.evaluate("document.fonts.ready")

@@ -262,7 +262,7 @@ def command(*arguments):
         [sys.executable, "-m", "sinpe.training", *arguments],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
     )
 

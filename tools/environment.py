@@ -23,7 +23,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 OLDEST_PYTHON = (3, 11)
-PROBE_SECONDS = 4
+PROBE_SECONDS = (
+    10  # a busy machine that gave up on it would take torch with CUDA, many times larger
+)
 PROBE = (
     "import sys, urllib.request; urllib.request.urlopen(sys.argv[1] + '/torch/',"
     " timeout=float(sys.argv[2])).close()"
@@ -31,14 +33,14 @@ PROBE = (
 
 
 def answers(index):
-    """Whether a package index answers within PROBE_SECONDS; a process of its own, since a name
-    server that hangs ignores time-outs.
+    """Whether a package index answers within PROBE_SECONDS; a process of its own, which may take
+    as long again to start, since a name server that hangs ignores time-outs.
     """
     command = [sys.executable, "-c", PROBE, index.rstrip("/"), str(PROBE_SECONDS)]
     try:
         return (
             subprocess.run(
-                command, check=False, stderr=subprocess.DEVNULL, timeout=PROBE_SECONDS + 1
+                command, check=False, stderr=subprocess.DEVNULL, timeout=2 * PROBE_SECONDS
             ).returncode
             == 0
         )
@@ -189,6 +191,7 @@ def main():
         if not venv.exists():
             subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
         stamp.unlink(missing_ok=True)
+        print(f"installing into {arguments.venv}: minutes, and up to 2 GB of disk", flush=True)
         install(venv, wanted["extras"], versions, arguments.torch_index)
     except subprocess.CalledProcessError as error:
         if version_of(interpreter(venv)) is None:

@@ -35,7 +35,7 @@ class ThisPython(KernelSpecManager):
     """
 
     def get_kernel_spec(self, kernel_name):
-        # it warns that others on the network could listen, and it listens to this machine only
+        # else each kernel warns that it does not encrypt what never leaves this machine
         quiet = ipykernel.kernelspec.get_kernel_dict(extra_arguments=["--log-level=ERROR"])
         return KernelSpec(resource_dir=ipykernel.kernelspec.RESOURCES, **quiet)
 

@@ -10,9 +10,11 @@ from pathlib import Path
 
 def settle(folder):
     """From now on this process and those that it starts keep settings and run-time files below
-    `folder`, and matplotlib its list of fonts in the environment, where it is made only once.
+    `folder`, and matplotlib its list of fonts in the virtual environment, where it is made only
+    once.
     """
-    fonts = Path(sys.prefix if os.access(sys.prefix, os.W_OK) else folder, "matplotlib")
+    stays = sys.prefix != sys.base_prefix and os.access(sys.prefix, os.W_OK)
+    fonts = Path(sys.prefix if stays else folder, "matplotlib")
     fonts.mkdir(exist_ok=True)
     os.environ["MPLCONFIGDIR"] = str(fonts)
     for variable in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR"):
