@@ -1,0 +1,91 @@
+"""Tables as a page shows them: HTML with headings, units and a caption, and a text beside it for
+places that show text only.
+
+pandas draws them. The same rows give the same bytes on every run.
+"""
+
+import re
+import zlib
+from html import escape
+from numbers import Integral
+
+NUMBER = re.compile(r"≈?[-−+±]?\d[\d,.]*(e[-+]?\d+)?( ?%)?")  # what a column of numbers may hold
+ABSENT = "–"
+
+
+class Table:
+    """Cells, all of them text, that show themselves in a notebook as HTML and as text."""
+
+    def __init__(self, cells, headings, caption):
+        self.cells, self.headings, self.caption = cells, headings, caption
+
+    def html(self):
+        from pandas import DataFrame  # takes half a second, which an import need not
+        from pandas.io.formats.style import Styler
+
+        names, *columns = zip(*self.cells, strict=True)
+        frame = DataFrame([row[1:] for row in self.cells], columns=self.headings[1:])
+        frame.columns.name = escape(self.headings[0])
+        # of the words that are the same on every machine, so that values behind ≈ do not change it
+        uuid = f"{zlib.crc32(' '.join([self.caption, *self.headings]).encode()):08x}"
+        right = [f".col{i}" for i, column in enumerate(columns) if _numbers(column)]
+        rules = [("caption", "caption-side: top; text-align: left"), ("th, td", "text-align: left")]
+        rules += [(", ".join(right), "text-align: right; white-space: nowrap")] if right else []
+        style = Styler(frame, uuid=uuid, cell_ids=False, caption=escape(self.caption))
+        style.set_table_attributes('class="dataframe sinpe-table"')
+        style.set_table_styles([{"selector": where, "props": what} for where, what in rules])
+        style.format(escape="html").format_index(escape="html", axis="columns")
+        style.format_index(lambda place: escape(names[place]), axis="index")
+        return style.to_html()
+
+    def __repr__(self):
+        rows = [self.headings, *self.cells]
+        return "\n".join([self.caption, *(" | ".join(row) for row in rows)])
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        return {"text/html": self.html(), "text/plain": repr(self)}
+
+
+def table(rows, columns, *, caption):
+    """A table with one line for each row, and the digits of a column below one another.
+
+    rows: sequences of cells; the first cell names the row, and None stands for nothing to say.
+    columns: {heading: format}, in order. A heading says what is below it and its unit, "loss
+    (nats)". A format is Python's, ".2f"; behind ≈, "≈.2f", it also puts the sign before the value,
+    which is for what differs between machines; "" leaves a cell as it is. A text is never changed.
+    caption: one or two sentences.
+    Raises ValueError where a row has another number of cells than there are columns, where a
+    number that is not whole has no format, and where rows, columns, a heading or the caption is
+    empty.
+    """
+    rows, headings = [list(row) for row in rows], list(columns)
+    if not rows or not headings or not all(map(str.strip, [caption, *headings])):
+        raise ValueError(
+            f"rows, columns and caption must say something, got {len(rows)} rows, {headings!r} and"
+            f" {caption!r}"
+        )
+    for row in rows:
+        if len(row) != len(headings):
+            raise ValueError(f"rows must have {len(headings)} cells, one a column, got {row!r}")
+    cells = [
+        [_cell(value, *column) for value, column in zip(row, columns.items(), strict=True)]
+        for row in rows
+    ]
+    return Table(cells, headings, caption)
+
+
+def _cell(value, heading, form):
+    if value is None:
+        return ABSENT
+    if isinstance(value, str):
+        return value
+    if not form and not isinstance(value, Integral):
+        raise ValueError(f"columns must give {heading!r} a format that rounds {value!r}, got ''")
+    text = re.sub("^-", "−", format(value, form.removeprefix("≈")))
+    return f"≈{text}" if form.startswith("≈") else text
+
+
+def _numbers(column):
+    """Whether a column is read by comparing its digits."""
+    said = [cell for cell in column if cell != ABSENT]
+    return bool(said) and all(NUMBER.fullmatch(cell) for cell in said)
