@@ -291,9 +291,10 @@ def main(arguments, root=ROOT):
     links = launch.removeprefix("Run it: ")
     print(f"""\
 wrote {path.relative_to(root)}. A chapter also needs one line each:
-  _toc.yml       - file: notebooks/{stem}
-  book/index.md  {number}. [{title}](../notebooks/{stem}.ipynb). Afterwards you can …
-  README.md      | [{number}. {title}](notebooks/{stem}.ipynb) | … | {links} |
+  _toc.yml           - file: notebooks/{stem}
+  book/index.md      {number}. [{title}](../notebooks/{stem}.ipynb). Afterwards you can …
+  README.md          | [{number}. {title}](notebooks/{stem}.ipynb) | … | {links} |
+  book/lecturing.md  its number in the table of seconds, below those that its **Time** states
 Then: make notebooks NB={stem[:2]}""")
 
 

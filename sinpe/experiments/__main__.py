@@ -45,7 +45,7 @@ def run(options):
 def list_cells(options):
     """list the cells of the studies: runs recorded and planned, and core-minutes"""
     for study in map(get_study, [options.study] if options.study else STUDIES):
-        print(f"{study.name}: {study.about}\n\n{'cell':72} recorded   core-min")
+        print(f"{study.name}: {' '.join(study.about.split())}\n\n{'cell':72} recorded   core-min")
         there = analysis.by_cell(study, records.load_records(study, options.folder))
         counted = set()
         for cell in study.cells:
@@ -174,7 +174,8 @@ def _parser():
     parser = argparse.ArgumentParser(prog="python -m sinpe.experiments", description=main.__doc__)
     commands = parser.add_subparsers(required=True, metavar="command")
     for name, command in {"run": run, "list": list_cells, "show": show, "verify": check}.items():
-        sub = commands.add_parser(name, help=command.__doc__, description=command.__doc__)
+        about = command.__doc__
+        sub = commands.add_parser(name, help=about.replace("%", "%%"), description=about)
         sub.set_defaults(command=command)
         sub.add_argument(
             "study",
