@@ -640,7 +640,12 @@ READERS = {
 
 @pytest.mark.parametrize("read", READERS.values(), ids=READERS)
 def test_records_that_are_none_foreign_double_or_not_finite_are_refused_by_name(read):
-    for bad in (None, 3, "abc", {}, [1], [{}], iter(MADE_UP)):
+    some = {"config": {"model": {}}, "seed": 101, "metrics": {}}
+    for bad in (
+        *(None, 3, "abc", {}, [1], [{}], iter(MADE_UP)),
+        *([{**some, key: value}] for key in some for value in (None, 5.0, True)),
+        [{**some, "config": {}}],
+    ):
         with pytest.raises(
             ValueError, match="records must be a list of records, as load_records gives them, got"
         ):
@@ -656,7 +661,16 @@ def test_records_that_are_none_foreign_double_or_not_finite_are_refused_by_name(
         match="records must have every run once, got two of 'method: rope' with seed 103",
     ):
         read(STUDY, MADE_UP + [record for record in MADE_UP if is_rope(103)(record)])
-    for bad in (math.nan, math.inf, "2.0", None, [1.0, math.nan], {"none": -math.inf}):
+    for bad in (
+        math.nan,
+        math.inf,
+        "2.0",
+        None,
+        True,
+        10**400,
+        [1.0, math.nan],
+        {"none": -math.inf},
+    ):
         with pytest.raises(
             ValueError,
             match=(

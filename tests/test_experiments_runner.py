@@ -315,3 +315,24 @@ def test_a_file_in_the_place_of_a_folder_is_named(tmp_path):
     for call in (run_study, load_records):
         with pytest.raises(RecordError, match="notes is a file, and records lie in a folder"):
             call(study(), tmp_path / "notes")
+
+
+def test_a_reader_that_goes_away_is_no_error():
+    command = [sys.executable, "-m", "sinpe.experiments", "list", "embedding-scale"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process.stdout.close()  # as `head` does when it has seen enough
+    assert process.stderr.read() == b""
+    process.wait(timeout=120)
+    process.stderr.close()
+
+
+def test_huge_numbers_of_seeds_and_workers_take_no_time(tmp_path):
+    with pytest.raises(ValueError, match="seeds must be at most 1000 a cell, got 1000000000"):
+        run_study(study(), tmp_path / "none", seeds=10**9)
+    assert run_study(study(), tmp_path, seeds=1, only="on", workers=10**9) == 1
+
+
+@pytest.mark.parametrize("bad", [None, 5, "abc", [1], {}])
+def test_what_is_executed_must_be_configurations(bad):
+    with pytest.raises(ValueError, match="configs must be a list of RunConfigs, got"):
+        list(execute(bad))

@@ -2,6 +2,7 @@
 
 import json
 import re
+import signal
 import subprocess
 import sys
 from dataclasses import FrozenInstanceError
@@ -282,9 +283,70 @@ def test_the_command_trains_on_real_text_and_beats_its_baselines():
         (("--position", "rotary"), "position must be one of"),
         (("--steps", "0"), "steps"),
         (("--d-model", "6"), "d_model=6"),
+        (("--d-model", "100000000"), "d_model must leave room: with 100000000 the model takes"),
+        (("--seed", "9" * 30), "seed must be at most 2^60, got 999"),
+        (("--steps", "1" + "0" * 400), "steps must be at most 2^60, got 1000"),
+        (("--length", "1000000000"), "length must be below"),
+        # needs options that the command does not have
+        (("--position", "yarn"), "'xpos', 'alibi', got 'yarn'"),
     ],
 )
 def test_the_command_refuses_bad_arguments_in_words(arguments, message):
     done = command(*arguments)
     assert done.returncode == 2
     assert message in done.stderr and "Traceback" not in done.stderr
+
+
+def test_the_command_can_be_interrupted_and_says_so():
+    process = subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout.readline() == "training\n"
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert said.strip() == "Interrupted: nothing is kept of a single run."
+
+
+INTERRUPTED = """
+import sys, time
+from sinpe.training import __main__ as command
+
+def train(config, progress):
+    print("training", flush=True)
+    time.sleep(600)
+
+command.train = train
+sys.exit(command.main([]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (MemoryError(), "error: not enough memory: try a smaller --d-model or --length"),
+        (RuntimeError("can't allocate memory"), "error: not enough memory"),
+        (FloatingPointError("the training loss is nan"), "error: the training loss is nan"),
+    ],
+)
+def test_the_command_says_why_a_run_failed(error, words, monkeypatch, capsys):
+    from sinpe.training import __main__ as module
+
+    monkeypatch.setattr(module, "train", lambda *_, **__: _raise(error))
+    assert module.main([]) == 1
+    assert capsys.readouterr().err.startswith(words)
+
+
+def test_an_error_of_the_program_itself_is_not_hidden(monkeypatch):
+    from sinpe.training import __main__ as module
+
+    monkeypatch.setattr(module, "train", lambda *_, **__: _raise(RuntimeError("shapes differ")))
+    with pytest.raises(RuntimeError, match="shapes differ"):
+        module.main([])
+
+
+def _raise(error):
+    raise error

@@ -1,6 +1,7 @@
 """The recorded studies on the command line: python -m sinpe.experiments --help"""
 
 import argparse
+import os
 import random
 import sys
 
@@ -15,16 +16,18 @@ def main(arguments=None):
     """Run, list, show and verify the recorded studies. Returns the exit status."""
     options = _parser().parse_args(arguments)
     try:
-        return options.command(options)
+        status = options.command(options)
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:  # whoever read the output has gone
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except (ValueError, Failed, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print(
-            "\nInterrupted. What was finished is recorded, and the same command goes on from"
-            " there.",
-            file=sys.stderr,
-        )
+        kept = " What was finished is recorded, and the same command goes on from there."
+        print(f"\nInterrupted.{kept if options.command is run else ''}", file=sys.stderr)
         return 130
 
 

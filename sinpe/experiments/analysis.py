@@ -6,13 +6,18 @@ ValueError for records of another study, two of the same run, and metrics that a
 numbers.
 """
 
-import math
 from dataclasses import dataclass
 from itertools import combinations
 from statistics import fmean
 
-from sinpe.experiments.estimates import Difference, differences, estimate, steps_to_reach
-from sinpe.experiments.records import identity
+from sinpe.experiments.estimates import (
+    Difference,
+    differences,
+    estimate,
+    is_number,
+    steps_to_reach,
+)
+from sinpe.experiments.records import identity, is_curve
 from sinpe.experiments.studies import get_study
 from sinpe.training.measures import METHODS, numbers, places
 
@@ -58,7 +63,8 @@ def by_cell(study, records):
                 f"records must have every run once, got two of {names[key]!r} with seed {seed}"
             )
         for name, value in record["metrics"].items():
-            if not all(isinstance(x, int | float) and math.isfinite(x) for x in numbers(value)):
+            read = [value] if name.endswith("_loss") else numbers(value)
+            if not all(map(is_number, read)):
                 raise ValueError(
                     f"metrics must be finite numbers, got {name}={value!r} of {names[key]!r} with"
                     f" seed {seed}"
@@ -69,8 +75,9 @@ def by_cell(study, records):
 
 def metric(records, name="test_loss"):
     """One metric of {seed: record}, in the order of the seeds -> list of floats. Runs that do not
-    have it are left out.
+    have it are left out. Raises ValueError for a name that is no text.
     """
+    _check_name(name)
     return [metrics[name] for metrics in _metrics(records) if name in metrics]
 
 
@@ -120,8 +127,13 @@ def compare(study, records):
 
 def paired(study, records, findings):
     """The differences behind findings, seed by seed -> {name of the comparison: {seed:
-    difference}}.
+    difference}}. Raises ValueError for findings that are none, and for records that lack their
+    runs.
     """
+    if not isinstance(findings, list | tuple) or not all(isinstance(f, Finding) for f in findings):
+        raise ValueError(
+            f"findings must be a list of findings, as compare gives them, got {findings!r:.100}"
+        )
     cells = {cell.name: found for cell, found in by_cell(study, records).items()}
     sides = (
         (f, cells.get(side, {}).get(seed))
@@ -147,6 +159,7 @@ def summary(study, records, name="test_loss"):
     """Mean, interval and spread of a metric for every cell whose records have it -> {cell:
     Estimate}. Raises ValueError if no record has it.
     """
+    _check_name(name)
     found = {cell: metric(there, name) for cell, there in by_cell(study, records).items()}
     if records and not any(found.values()):
         raise ValueError(
@@ -324,13 +337,26 @@ def _ratios(values):
 
 def _listed(records):
     """`records`, or ValueError unless they are a list of records."""
-    if not isinstance(records, list | tuple) or not all(
-        isinstance(r, dict) and {"config", "seed", "metrics"} <= r.keys() for r in records
-    ):
-        raise ValueError(
-            f"records must be a list of records, as load_records gives them, got {records!r:.100}"
-        )
+    for record in records if isinstance(records, list | tuple) else [None]:
+        if not _is_record(record):
+            raise ValueError(
+                "records must be a list of records, as load_records gives them, got"
+                f" {records!r:.100}"
+            )
     return records
+
+
+def _is_record(record):
+    """Whether the parts that are read here are there and of the right kinds."""
+    if not isinstance(record, dict):
+        return False
+    config, seed, metrics = map(record.get, ("config", "seed", "metrics"))
+    return (
+        isinstance(config, dict)
+        and isinstance(config.get("model"), dict)
+        and type(seed) is int
+        and isinstance(metrics, dict)
+    )
 
 
 def _cells(cells, there):
@@ -348,8 +374,15 @@ def _cells(cells, there):
     return cells
 
 
+def _check_name(name):
+    if not isinstance(name, str):
+        raise ValueError(f"name must be that of a metric, got {name!r}")
+
+
 def _metrics(records):
     """The metrics of {seed: record}, in the order of the seeds."""
+    if not isinstance(records, dict):
+        raise ValueError(f"records must be a dict {{seed: record}}, got {type(records).__name__}")
     return [record["metrics"] for _, record in sorted(records.items())]
 
 
@@ -413,6 +446,12 @@ def _best(side, cells):
 
 
 def _finding(comparison, sides, data, difference):
+    for record in (record for side in data for record in side.values()):
+        if not is_curve(record.get("curve")):
+            raise ValueError(
+                f"curve must be pairs of a step and a loss, got {record.get('curve')!r:.100} of"
+                f" {comparison.name!r} with seed {record['seed']}"
+            )
     target = max(record["curve"][-1][1] for side in data for record in side.values())
     steps = [
         fmean(steps_to_reach(record["curve"], target) for record in side.values()) for side in data

@@ -150,18 +150,10 @@ def _read(path, study, known):
         found = record.pop("sha256") if isinstance(record, dict) else None
     except (OSError, ValueError, KeyError, RecursionError) as error:
         raise RecordError(f"{path} is not a whole record (truncated?): {error}") from None
-    if (
-        not isinstance(record, dict)
-        or set(record) != set(KEYS)
-        or not all(type(record[key]) is kind for key, kind in KEYS.items())
-    ):
-        raise RecordError(
-            f"{path} is not a record: it must have {', '.join(KEYS)} and nothing else"
-        )
+    if lack := lacking(record):
+        raise RecordError(f"{path} is not a record: {lack}")
     if found != checksum(record):
         raise RecordError(f"{path} was edited: its content does not match its checksum")
-    if lack := _lack(record):
-        raise RecordError(f"{path} is not a record: {lack}")
     if record["study"] != study.name:
         raise RecordError(f"{path} belongs to the study {record['study']!r}, not to {study.name!r}")
     if (
@@ -182,8 +174,16 @@ def _read(path, study, known):
     return record
 
 
-def _lack(record):
-    """What the parts of a record lack that their readers rely on, in words, or None."""
+def lacking(record):
+    """What something lacks to be a record whose readers find all that they rely on, in words; None
+    if nothing.
+    """
+    if (
+        not isinstance(record, dict)
+        or set(record) != set(KEYS)
+        or not all(type(record[key]) is kind for key, kind in KEYS.items())
+    ):
+        return f"it must have {', '.join(KEYS)} and nothing else"
     environment, metrics, curve = (record[key] for key in ("environment", "metrics", "curve"))
     texts = (environment.get("python"), environment.get("corpus_sha256", ""))
     if not all(isinstance(text, str) for text in texts) or not is_number(
@@ -195,12 +195,18 @@ def _lack(record):
         )
     if not is_number(metrics.get("validation_loss")) or not is_number(metrics.get("test_loss")):
         return "its metrics must have the numbers validation_loss and test_loss"
-    if not curve or not all(
-        isinstance(point, list) and len(point) == 2 and all(map(is_number, point))
-        for point in curve
-    ):
+    if not is_curve(curve):
         return "its curve must be pairs of a step and a loss, at least one"
     return None
+
+
+def is_curve(curve):
+    """Whether a list holds pairs of two numbers, and at least one."""
+    return (
+        isinstance(curve, list)
+        and bool(curve)
+        and all(isinstance(p, list) and len(p) == 2 and all(map(is_number, p)) for p in curve)
+    )
 
 
 def _one_text(folder, records):

@@ -21,8 +21,9 @@ from sinpe.experiments.studies import get_study
 from sinpe.experiments.study import core_seconds
 from sinpe.positions.base import check_size
 from sinpe.tasks import build_task, text_of
-from sinpe.training import train
+from sinpe.training import RunConfig, train
 
+SEEDS = 1000  # a cell, at most; it is a list of configurations that is held
 ATTEMPTS = 3  # for a run whose process was killed
 PATIENCE = 10  # seconds for a scheduler to answer
 ALONE = threading.Lock()
@@ -48,6 +49,8 @@ def run_study(study, folder=None, *, seeds=None, only=(), workers=None, schedule
     """
     study = get_study(study)
     folder = records.folder_of(study, folder)
+    if seeds is not None and check_size("seeds", seeds) > SEEDS:
+        raise ValueError(f"seeds must be at most {SEEDS} a cell, got {seeds}")
     wanted = study.runs(seeds, only)
     if workers is not None:
         check_size("workers", workers)
@@ -88,17 +91,22 @@ def run_study(study, folder=None, *, seeds=None, only=(), workers=None, schedule
 
 def execute(configs, workers=None, scheduler=None):
     """Yield (config, record or None, None or what went wrong) for each configuration, as they
-    finish.
+    finish. Raises ValueError unless configs is a list of RunConfigs, and workers a positive integer
+    or None.
     """
-    if not configs:
-        return
+    if not isinstance(configs, list | tuple) or not all(isinstance(c, RunConfig) for c in configs):
+        raise ValueError(f"configs must be a list of RunConfigs, got {configs!r:.100}")
     if workers is not None:
         check_size("workers", workers)
+    if not configs:
+        return
     try:
         from joblib import Parallel, delayed, parallel_config
     except ImportError:
         raise ValueError("running a study needs joblib: pip install 'sinpe[cluster]'") from None
-    place = _processes(workers) if scheduler is None else _cluster(scheduler)
+    # a process that has nothing to run would be started all the same
+    processes = min(workers or os.cpu_count(), len(configs))
+    place = _processes(processes) if scheduler is None else _cluster(scheduler)
     with place as (work, options), parallel_config(**options):
         jobs = Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch="all")
         yield from jobs(delayed(work)(config) for config in configs)
@@ -144,7 +152,7 @@ def _processes(workers):
         return config, None, f"its process was killed {ATTEMPTS} times (out of memory?)"
 
     try:
-        yield work, {"backend": "threading", "n_jobs": workers or os.cpu_count()}
+        yield work, {"backend": "threading", "n_jobs": workers}
     finally:
         with lock:
             started, pools = pools, None  # from here on nobody starts another

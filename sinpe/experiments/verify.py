@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from sinpe.experiments.analysis import by_cell
-from sinpe.experiments.records import identity
+from sinpe.experiments.records import identity, lacking
 from sinpe.experiments.runner import Failed, execute
 from sinpe.experiments.studies import get_study
 
@@ -45,6 +45,9 @@ def verify(study, sample, workers=None, scheduler=None):
     study = get_study(study)
     cells = {identity(cell.config): cell for cell in reversed(study.cells)}
     by_cell(study, sample)  # for what it refuses
+    lack = next(filter(None, map(lacking, sample)), None)
+    if lack:
+        raise ValueError(f"sample must be whole records, as load_records gives them: {lack}")
     names = {(identity(record["config"]), record["seed"]): record for record in sample}
     configs = [replace(cells[key].config, seed=seed) for key, seed in names]
     checks, other = [], []
