@@ -124,7 +124,7 @@ def test_the_newest_and_the_oldest_releases_are_tried_every_week():
     rows = JOBS["weekly", "versions"]["strategy"]["matrix"]["include"]
     assert {row["versions"]: row["options"] for row in rows} == {
         "newest": "NEWEST=1",
-        "oldest": 'OLDEST="numpy torch"',
+        "oldest": 'OLDEST="numpy matplotlib torch tqdm"',
     }
     assert re.fullmatch(r"\d+ \d+ \* \* \d", triggers("weekly")["schedule"][0]["cron"])
     assert {step.get("run") for _, step in STEPS} >= {

@@ -4,7 +4,8 @@ place at a time.
 
 import nbformat
 
-from contract.notebook import SETUP, Course, Notebook
+from contract.notebook import Course, Notebook
+from contract.set_up import set_up
 from contract.spine import SOLUTION, launch_line
 
 NAME = "01_small.ipynb"
@@ -62,7 +63,7 @@ def nodes(example):
                 " need** nothing.\n\n**Time**: 5 minutes to read, 3 seconds to run."
             ),
         ),
-        ("setup", SETUP.format(repository="owner/name"), None, {"tags": ["remove-cell"]}),
+        ("setup", set_up("owner/name"), None, {"tags": ["remove-cell"]}),
         ("imports", "import numpy as np\n\nfrom sinpe import exercises, figures", None),
         (
             "text",

@@ -230,7 +230,7 @@ def own_address(notebook):
 def words_and_code_in_balance(notebook):
     """Ten to twenty words of prose for a line of code: less is a dump, more is a wall."""
     words = sum(len(re.findall(r"\w+", without_code(cell.source))) for cell in notebook.markdown)
-    lines = sum(bool(line.strip()) for cell in notebook.code for line in cell.source.splitlines())
+    lines = sum(bool(line.strip()) for cell in notebook.python for line in cell.source.splitlines())
     if lines and not WORDS[0] <= round(words / lines) <= WORDS[1]:
         yield (
             f"{words} words of prose for {lines} lines of code, {words / lines:.1f} a line; it"
