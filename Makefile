@@ -3,7 +3,7 @@
 #   PYTHON=python3.12 make book                        another interpreter
 #   make book TORCH_INDEX=                             torch as pip finds it (on Linux with CUDA), not its CPU build
 #   make test NEWEST=1 VENV=.venv-newest               the newest release of everything that pyproject.toml allows
-#   make test OLDEST="numpy torch" VENV=.venv-oldest   the oldest numpy and torch
+#   make test OLDEST="numpy torch" VENV=.venv-oldest   the oldest numpy and torch that it allows
 
 PYTHON ?= python3
 VENV ?= .venv

@@ -4,6 +4,7 @@ hypothesis runs.
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -60,6 +61,21 @@ def run_python():
         return done.stdout
 
     return run
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory):
+    """The package as somebody installs it from the repository, built from a copy."""
+    folder = tmp_path_factory.mktemp("wheel")
+    for name in ("pyproject.toml", "README.md", "LICENSE", "LICENSE-text"):
+        shutil.copy(ROOT / name, folder)
+    shutil.copytree(ROOT / "sinpe", folder / "sinpe", ignore=shutil.ignore_patterns("__pycache__"))
+    code = "from setuptools import build_meta; print(build_meta.build_wheel('dist'))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], check=False, cwd=folder, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return folder / "dist" / done.stdout.splitlines()[-1]
 
 
 @pytest.fixture(scope="session")

@@ -113,9 +113,8 @@ def test_a_notebook_launches_itself(name):
         f"https://mybinder.org/v2/gh/{REPOSITORY}/{BRANCH}?urlpath=lab/tree/{name}",
         f"https://colab.research.google.com/github/{REPOSITORY}/blob/{BRANCH}/{name}",
     ]
-    assert f"git+{URL}\n" in "\n".join(
-        cell.source + "\n" for cell in cells if cell.cell_type == "code"
-    )
+    first = next(cell.source for cell in cells if cell.cell_type == "code")
+    assert f'"git+{URL}"' in first and f'"https://{OWNER}.github.io/{NAME}/book/' in first
 
 
 def test_the_citation_names_the_repository_and_the_site():

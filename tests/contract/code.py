@@ -90,11 +90,9 @@ def _known(notebook):
 
 
 def plain_python(notebook):
-    """No magics or shell commands but the one in the set-up cell: they do not work in other
-    programs.
-    """
+    """No magics or shell commands: they do not work in other programs."""
     for cell in notebook.code:
-        if cell.tree is None and cell.source != notebook.setup:
+        if cell.tree is None:
             yield f"{cell}: is not plain Python: no % magics, no ! commands"
 
 

@@ -6,7 +6,8 @@ import nbformat
 from new_chapter import FIGURE as DRAWN
 from new_chapter import skeleton
 
-from contract.notebook import SETUP, Course, Notebook
+from contract.notebook import Course, Notebook
+from contract.set_up import set_up
 from contract.spine import launch_line
 
 NAME = "01_small.ipynb"
@@ -56,7 +57,7 @@ def find(node, name):
 def nodes(example):
     """The skeleton of a new chapter as it is after a run; cell ids say what each cell is."""
     launch = launch_line(Notebook(NAME, "", example))
-    setup = SETUP.format(repository=example.repository)
+    setup = set_up(example.repository)
     node = skeleton(NAME, "A small chapter", launch, setup)
     count = 0
     for cell in node.cells:

@@ -11,11 +11,7 @@ from pathlib import Path
 import nbformat
 import yaml
 
-SETUP = """\
-import sys
-
-if "google.colab" in sys.modules:  # elsewhere sinpe is installed already
-    %pip install -q git+https://github.com/{repository}"""
+from contract.set_up import set_up
 
 
 class _UniqueKeys(yaml.SafeLoader):
@@ -161,11 +157,13 @@ class Notebook:
     @property
     def setup(self):
         """What the set-up cell must say."""
-        return SETUP.format(repository=self.course.repository)
+        return set_up(self.course.repository)
 
     @property
     def python(self):
-        """Code cells that are plain Python: all but the set-up cell."""
+        """Code cells that are plain Python, without the set-up cell, which may do what they may
+        not.
+        """
         return [cell for cell in self.code if cell.source != self.setup and cell.tree is not None]
 
     @cached_property

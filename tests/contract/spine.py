@@ -90,8 +90,8 @@ def says_what_it_teaches(notebook):
 
 
 def set_up_cell(notebook):
-    """The first code cell installs sinpe on Colab and does nothing elsewhere; the site leaves it
-    out.
+    """The first code cell installs sinpe where that is missing and does nothing elsewhere; the site
+    leaves it out.
     """
     first = notebook.code[0] if notebook.code else None
     if first is None or first.source != notebook.setup:

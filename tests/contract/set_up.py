@@ -1,0 +1,48 @@
+"""The set-up cell: the first code cell of every notebook, the same in all of them.
+
+Where sinpe is there it does nothing and prints nothing. Elsewhere it installs sinpe with what that
+needs, and holds pip to the version of everything that is installed: a package that the kernel has
+loaded must not be replaced under it. Where pip cannot do that, the cell says so in one sentence and
+ends as an error, which keeps the cells below from running.
+"""
+
+SOURCE = r"""from importlib.util import find_spec
+
+if not find_spec("sinpe"):  # install it; what is installed already keeps its version
+    import os
+    import re
+    import sys
+    import tempfile
+    from pathlib import Path
+    from subprocess import run
+
+    home = "git+https://github.com/OWNER/NAME"
+    guide = "https://OWNER.github.io/NAME/book/how-to-run.html"
+    source = os.environ.get("SINPE_SOURCE") or home
+
+    class NotInstalled(Exception):
+        def _render_traceback_(self):  # the sentence without a traceback
+            return [str(self)]
+
+    def pip(*words):
+        command = [sys.executable, "-m", "pip", "--no-color", *words]
+        return run(command, check=False, capture_output=True, errors="replace")
+
+    print(f"Installing sinpe from {source}")
+    with tempfile.TemporaryDirectory() as folder:
+        kept = Path(folder, "kept.txt")
+        kept.write_text(pip("list", "--format=freeze").stdout)
+        done = pip("install", "--no-input", f"--constraint={kept}", source)
+    if done.returncode:
+        output = done.stdout + done.stderr
+        said = re.findall(r".*(?:depends on|\(constraint\)).*", output)
+        said = said or re.findall(r".*(?:fatal:|ERROR:|No module).*", output)
+        why = "; ".join(map(str.strip, said or ["pip is silent"]))
+        what = f"sinpe could not be installed from {source} ({why})"
+        raise NotInstalled(f"{what}: set SINPE_SOURCE to another place, or see {guide}")"""
+
+
+def set_up(repository):
+    """The source of the cell in the course at owner/name."""
+    owner, name = repository.split("/")
+    return SOURCE.replace("OWNER", owner).replace("NAME", name)
