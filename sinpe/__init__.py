@@ -20,6 +20,7 @@ _TORCH = {  # resolved on first use, so that `import sinpe` needs NumPy alone
         (
             "Alibi",
             "DynamicNTK",
+            "Extension",
             "LearnedEncoding",
             "Llama3",
             "NTKAware",
@@ -34,6 +35,7 @@ _TORCH = {  # resolved on first use, so that `import sinpe` needs NumPy alone
             "XPos",
             "YaRN",
             "alibi_slopes",
+            "move_padding",
             "relative_position_bucket",
         ),
         "sinpe.positions",
@@ -46,6 +48,7 @@ _TORCH = {  # resolved on first use, so that `import sinpe` needs NumPy alone
 __all__ = [
     "Alibi",
     "DynamicNTK",
+    "Extension",
     "LearnedEncoding",
     "Llama3",
     "NTKAware",
@@ -64,6 +67,7 @@ __all__ = [
     "YaRN",
     "alibi_slopes",
     "inverse_frequencies",
+    "move_padding",
     "relative_position_bucket",
     "shift_matrix",
     "similarity",
