@@ -18,6 +18,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Alibi",
     "DynamicNTK",
+    "Extension",
     "LearnedEncoding",
     "Llama3",
     "NTKAware",
@@ -36,6 +37,7 @@ __all__ = [
     "YaRN",
     "alibi_slopes",
     "inverse_frequencies",
+    "move_padding",
     "relative_position_bucket",
     "shift_matrix",
     "similarity",

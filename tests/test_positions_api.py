@@ -10,8 +10,7 @@ import pytest
 import torch
 
 import sinpe
-from sinpe import DynamicNTK, Rotary, XPos
-from sinpe.positions import Extension, move_padding
+from sinpe import DynamicNTK, Extension, Rotary, XPos, move_padding
 
 
 @pytest.fixture(scope="module")

@@ -15,8 +15,8 @@ from sinpe import (
     Transformer,
     TransformerConfig,
     XPos,
+    move_padding,
 )
-from sinpe.positions import move_padding
 from sinpe.training.amplitude import Amplitude
 
 V = 11
