@@ -21,6 +21,11 @@ def positive(generator):
     return values[values > 1e-9]
 
 
+def roots_of_the_square(a):
+    with np.errstate(invalid="ignore"):  # a zero may come out below 0
+        return np.sqrt(-np.linalg.eigvalsh(a @ a))
+
+
 def overflowing(x, exponent):
     with np.errstate(over="ignore"):
         return x**exponent
@@ -130,6 +135,12 @@ MISTAKES = [
     ("check_base_for", "2π·base taken as the longest wavelength", lambda w, d: w / 2 / np.pi),
     ("check_base_for", "2π forgotten", lambda w, d: w ** (d / (d - 2))),
     ("check_base_for", "exponent upside down", lambda w, d: (w / 2 / np.pi) ** ((d - 2) / d)),
+    ("check_base_for", "the exponent is no ratio", lambda w, d: (w / 2 / np.pi) ** d),
+    ("check_base_for", "the exponent is no ratio", lambda w, d: (w / 2 / np.pi) ** (d - 2)),
+    ("check_base_for", "the exponent is no ratio", lambda w, d: (w / 2 / np.pi) ** (d // 2)),
+    ("check_frequency_ladder", "base left at 10000", lambda d, b: ladder(d, 10_000.0)),
+    ("check_frequencies_of", "both signs", lambda a: np.linalg.eigvals(a).imag),
+    ("check_frequencies_of", "every frequency twice", roots_of_the_square),
     ("check_base_for", "the last pair is d/2 − 1", lambda w, d: (w / 2 / np.pi) ** (d / (d - 1))),
     ("check_frequencies_of", "complex eigenvalues", lambda a: np.linalg.eigvals(a)),
     ("check_frequencies_of", "both signs", lambda a: np.sort(np.linalg.eigvals(a).imag)),

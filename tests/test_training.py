@@ -217,7 +217,8 @@ def test_positions_are_built_from_names():
         ({"warmup": -1}, "warmup .* -1"),
         ({"seed": True}, "seed .* True"),
         ({"seed": 2**64}, r"seed must be at most 2\^60, got 18446744073709551616"),
-        ({"steps": 10**400}, r"steps must be at most 2\^60, got 1000"),
+        ({"steps": 2**62}, r"steps must be at most 2\^60, got 4611686018427387904"),
+        ({"steps": 10**400}, "steps must be at most"),
         ({"task": "sort"}, "task .* 'sort'"),
         ({"task": "next_character"}, "vocab_size"),
         (
@@ -285,7 +286,7 @@ def test_the_command_trains_on_real_text_and_beats_its_baselines():
         (("--d-model", "6"), "d_model=6"),
         (("--d-model", "100000000"), "d_model must leave room: with 100000000 the model takes"),
         (("--seed", "9" * 30), "seed must be at most 2^60, got 999"),
-        (("--steps", "1" + "0" * 400), "steps must be at most 2^60, got 1000"),
+        (("--steps", "1" + "0" * 400), "steps must be at most"),
         (("--length", "1000000000"), "length must be below"),
         # needs options that the command does not have
         (("--position", "yarn"), "'xpos', 'alibi', got 'yarn'"),

@@ -224,6 +224,19 @@ def test_loss_at_the_start_is_near_ln_v_plus_a_half_for_the_papers_numbers():
     assert loss == pytest.approx(math.log(5000) + 0.5, abs=0.2)
 
 
+@pytest.mark.parametrize("d_model", [16, 64, 256])
+def test_an_output_matrix_of_its_own_starts_as_wide_as_the_embedding_of_the_paper(d_model):
+    """d^(−1/2), so that states of RMS 1 give logits of size 1, whatever the embedding's spread."""
+    for init_std in (None, 0.02):
+        model = Transformer(
+            config(vocab_size=4000, d_model=d_model, tied=False, init_std=init_std), NoPosition()
+        )
+        weight = model.unembedding.weight
+        assert weight.shape == (4000, d_model)
+        assert weight.std().item() == pytest.approx(d_model**-0.5, rel=0.02)
+        assert weight.mean().item() == pytest.approx(0, abs=0.02 * d_model**-0.5)
+
+
 @pytest.mark.parametrize("norm", ["pre", "post"])
 @torch.no_grad()
 def test_a_tied_model_repeats_its_input_at_the_start_only_with_the_factor(norm):

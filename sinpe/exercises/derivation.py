@@ -140,6 +140,11 @@ def check_frequency_ladder(attempt):
             "pair 0 is the fastest: ω_0 = 1.",
         ),
         Mistake(
+            "base left at 10000",
+            lambda d, b: inverse_frequencies(d),
+            "pass the base on: your frequencies are those of 10000 whatever it is.",
+        ),
+        Mistake(
             "pairs counted from 1",
             lambda d, b: b ** (-2 * (_pairs(d) + 1) / d),
             "i starts at 0, so that the first frequency is exactly 1.",
@@ -190,6 +195,19 @@ def check_base_for(attempt):
             lambda w, d: (w / (2 * np.pi)) ** (d / (d - 1)),
             "the last pair index is d/2 − 1, so 2i = d − 2, not d − 1.",
         ),
+        *(
+            Mistake(
+                "the exponent is no ratio",
+                wrong,
+                "the exponent is d/(d − 2), a little above 1: a whole width in its place is"
+                " astronomical.",
+            )
+            for wrong in (
+                lambda w, d: (w / (2 * np.pi)) ** d,
+                lambda w, d: (w / (2 * np.pi)) ** (d - 2),
+                lambda w, d: (w / (2 * np.pi)) ** (d / 2),
+            )
+        ),
     )
     return check(
         attempt,
@@ -214,6 +232,8 @@ def check_frequencies_of(attempt):
         answer = attempt(generator)
         return "complex" if np.iscomplexobj(answer) else answer
 
+    signs = "ω and −ω are the same plane, turned over: keep the positive ones."
+    twice = "a plane has two eigenvalues, iω and −iω, but one frequency; a zero is no plane."
     zeros_kept = "a zero (or 1e-16) is a coordinate that never moves, not a frequency: drop it."
     both_signs = (
         _spectrum,
@@ -232,19 +252,19 @@ def check_frequencies_of(attempt):
             Mistake(
                 "both signs",
                 wrong,
-                "ω and −ω are the same plane, turned over: keep the positive ones.",
+                signs,
             )
             for wrong in both_signs
         ),
         Mistake(
             "every frequency twice",
             lambda a: np.sort(np.abs(_spectrum(a)))[::-1],
-            "a plane has two eigenvalues, iω and −iω, but one frequency; a zero is no plane.",
+            twice,
         ),
         Mistake(
             "every frequency twice",
             lambda a: np.repeat(_frequencies(a), 2),
-            "a plane has two eigenvalues, iω and −iω, but one frequency.",
+            twice,
         ),
         Mistake("zeros kept", lambda a: _spectrum(a)[::-1][: (len(a) + 1) // 2], zeros_kept),
         Mistake(
@@ -261,11 +281,19 @@ def check_frequencies_of(attempt):
     verdict = check(
         checked, _frequencies, cases, mistakes, praise="one frequency a plane, zeros left out."
     )
-    # rounding decides which zeros are above 0
+    # rounding decides which zeros are above 0, and in which order equal sizes stand
     if verdict.status == "wrong" and check(
         lambda a: _without_zeros(attempt(a)), _frequencies, cases
     ):
         return Verdict("mistake", zeros_kept, "zeros kept")
+    for name, hint, wrong in (
+        ("both signs", signs, lambda a: _without_zeros(_spectrum(a))),
+        ("every frequency twice", twice, lambda a: np.repeat(_frequencies(a), 2)),
+    ):
+        if verdict.status == "wrong" and check(
+            lambda a: np.sort(_without_zeros(attempt(a))), lambda a, w=wrong: np.sort(w(a)), cases
+        ):
+            return Verdict("mistake", hint, name)
     return verdict
 
 
@@ -349,8 +377,9 @@ def _all_ones(attempt, base):
 
 
 def _without_zeros(values):
+    """The values that are above rounding. A root of a zero that came out below 0 is none."""
     values = np.asarray(values, float)
-    return values[np.abs(values) > 1e-9 * np.abs(values).max()]
+    return values[np.abs(values) > 1e-6 * np.nanmax(np.abs(values))]
 
 
 def _spectrum(generator):
