@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -14,12 +15,14 @@ import retarget
 ROOT = Path(__file__).resolve().parent.parent
 NUMBER = 1 + max(int(path.name[:2]) for path in (ROOT / "notebooks").glob("[0-9]*.ipynb"))
 CHAPTER = f"{NUMBER:02d}_triangle"
-MODULE = '''\
+CHECKS = "checks" if find_spec("sinpe.positions.checks") else "base"
+MODULE = f'''\
 """A triangle wave, added to every feature of the embeddings, each with a phase of its own."""
 
 import torch
 
-from sinpe.positions.base import PositionMethod, check_positions, check_positive, check_size
+from sinpe.positions.base import PositionMethod, check_positive, check_size
+from sinpe.positions.{CHECKS} import check_positions
 
 
 class Triangle(PositionMethod):
@@ -38,7 +41,7 @@ class Triangle(PositionMethod):
 
     def embed(self, x, positions):
         """x: (batch, seq, d_model) -> the same shape, dtype and device."""
-        check_positions("positions", positions, x.shape[1])
+        check_positions("positions", positions, x.shape[1], x.shape[0])
         turns = positions[..., None].double() / self.period + self.phases
         return x + ((4 * (turns % 1) - 2).abs() - 1).to(x.dtype)
 
