@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -15,14 +14,13 @@ import retarget
 ROOT = Path(__file__).resolve().parent.parent
 NUMBER = 1 + max(int(path.name[:2]) for path in (ROOT / "notebooks").glob("[0-9]*.ipynb"))
 CHAPTER = f"{NUMBER:02d}_triangle"
-CHECKS = "checks" if find_spec("sinpe.positions.checks") else "base"
-MODULE = f'''\
+MODULE = '''\
 """A triangle wave, added to every feature of the embeddings, each with a phase of its own."""
 
 import torch
 
 from sinpe.positions.base import PositionMethod, check_positive, check_size
-from sinpe.positions.{CHECKS} import check_positions
+from sinpe.positions.checks import check_embeddings
 
 
 class Triangle(PositionMethod):
@@ -41,12 +39,12 @@ class Triangle(PositionMethod):
 
     def embed(self, x, positions):
         """x: (batch, seq, d_model) -> the same shape, dtype and device."""
-        check_positions("positions", positions, x.shape[1], x.shape[0])
+        positions = check_embeddings(x, positions, self.d_model)
         turns = positions[..., None].double() / self.period + self.phases
         return x + ((4 * (turns % 1) - 2).abs() - 1).to(x.dtype)
 
-    def _phases(self, device=None):
-        return torch.arange(self.d_model, dtype=torch.float64, device=device) / self.d_model
+    def _phases(self):
+        return torch.arange(self.d_model, dtype=torch.float64) / self.d_model
 '''
 TEST = '''\
 """The triangle wave: a literal loop, and its period."""
@@ -228,7 +226,7 @@ def test_a_step_that_is_left_out_is_named(copy, tmp_path):
         r'self\.derive\("phases", self\._phases\)',
         r'self.register_buffer("phases", self._phases())',
     )
-    broken.change("sinpe/positions/triangle.py", r"^        check_positions.*\n", "")
+    broken.change("sinpe/positions/triangle.py", r"^.*= check_embeddings.*\n", "")
     said = failures(broken)
     for words in (
         "sinpe/training/build.py: give Triangle a line in build_position",
@@ -240,7 +238,7 @@ def test_a_step_that_is_left_out_is_named(copy, tmp_path):
         f"book/lecturing.md: in the table of seconds, chapter {NUMBER} stands under",
         "{'phases'} would be saved though the arguments determine it: hold a table with",
         "embed was given 5 positions for 6 tokens, and",
-        "call check_positions first",
+        "take positions through check_embeddings",
     ):
         assert words in said, (words, said[-6000:])
 
