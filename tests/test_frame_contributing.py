@@ -19,7 +19,8 @@ MODULE = '''\
 
 import torch
 
-from sinpe.positions.base import PositionMethod, check_positions, check_positive, check_size
+from sinpe.positions.base import PositionMethod, check_positive, check_size
+from sinpe.positions.checks import check_embeddings
 
 
 class Triangle(PositionMethod):
@@ -38,12 +39,12 @@ class Triangle(PositionMethod):
 
     def embed(self, x, positions):
         """x: (batch, seq, d_model) -> the same shape, dtype and device."""
-        check_positions("positions", positions, x.shape[1])
+        positions = check_embeddings(x, positions, self.d_model)
         turns = positions[..., None].double() / self.period + self.phases
         return x + ((4 * (turns % 1) - 2).abs() - 1).to(x.dtype)
 
-    def _phases(self, device=None):
-        return torch.arange(self.d_model, dtype=torch.float64, device=device) / self.d_model
+    def _phases(self):
+        return torch.arange(self.d_model, dtype=torch.float64) / self.d_model
 '''
 TEST = '''\
 """The triangle wave: a literal loop, and its period."""
@@ -225,7 +226,7 @@ def test_a_step_that_is_left_out_is_named(copy, tmp_path):
         r'self\.derive\("phases", self\._phases\)',
         r'self.register_buffer("phases", self._phases())',
     )
-    broken.change("sinpe/positions/triangle.py", r"^        check_positions.*\n", "")
+    broken.change("sinpe/positions/triangle.py", r"^.*= check_embeddings.*\n", "")
     said = failures(broken)
     for words in (
         "sinpe/training/build.py: give Triangle a line in build_position",
@@ -237,7 +238,7 @@ def test_a_step_that_is_left_out_is_named(copy, tmp_path):
         f"book/lecturing.md: in the table of seconds, chapter {NUMBER} stands under",
         "{'phases'} would be saved though the arguments determine it: hold a table with",
         "embed was given 5 positions for 6 tokens, and",
-        "call check_positions first",
+        "take positions through check_embeddings",
     ):
         assert words in said, (words, said[-6000:])
 

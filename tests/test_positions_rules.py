@@ -298,8 +298,8 @@ def test_positions_of_a_wrong_length_are_refused_by_name(name, wrong):
             said = refusal(call)
             shapes = r"positions must have shape \(6,\) or \(batch, 6\), got \(5,\)"
             assert re.match(rf"ValueError: .*{shapes}", said), (
-                f"{opening} was given 5 positions for 6 tokens, and {said}: call check_positions"
-                " first, as the other methods do"
+                f"{opening} was given 5 positions for 6 tokens, and {said}: take positions"
+                " through check_embeddings or check_pair of sinpe/positions/checks.py"
             )
 
 
