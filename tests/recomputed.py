@@ -1,9 +1,45 @@
-"""Statistics of the recorded studies by scipy: shares nothing with the package's own."""
+"""The recorded studies read and judged by code that shares nothing with the package's own."""
+
+import json
+from pathlib import Path
 
 import numpy as np
 from scipy import stats
 
+RESULTS = Path(__file__).parent.parent / "sinpe" / "results"
+
 MARGIN = 0.02
+
+
+def raw_records(study):
+    """Every record of a study, from files of one each and from the packed one: what is shared, then
+    what a line adds.
+    """
+    shared, group, packed = None, None, RESULTS / study / "records.jsonl"
+    found = [json.loads(path.read_text()) for path in sorted((RESULTS / study).glob("*.json"))]
+    for line in packed.read_text().splitlines() if packed.exists() else ():
+        values = json.loads(line)
+        if "records" in values:
+            shared = values["shared"]
+        elif "config" in values:
+            group = values
+        else:
+            record = {"config": group["config"]}
+            for source in (shared, group["shared"], values):
+                add(record, source)
+            columns = record["curve"]
+            record["curve"] = list(map(list, zip(columns["step"], columns["loss"], strict=True)))
+            found.append(record)
+    return found
+
+
+def add(target, values):
+    """Put values into a dict of dicts."""
+    for key, value in values.items():
+        if isinstance(value, dict):
+            add(target.setdefault(key, {}), value)
+        else:
+            target[key] = value
 
 
 def holm(p):

@@ -3,10 +3,12 @@
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
+from recomputed import judged, raw_records
 
-from sinpe.experiments import get_study, records
+from sinpe.experiments import analysis, get_study, records
 from sinpe.experiments.mechanism import COPIES, OTHERS, TIED, UNTIED
 from sinpe.experiments.predictions import NOT_SEPARATED, OUTCOMES, PREDICTIONS, Outcome, judge
 from sinpe.experiments.predictions_mechanism import MECHANISM
@@ -149,6 +151,42 @@ def test_every_prediction_names_planned_comparisons():
             assert names <= planned, prediction.number
             assert not isinstance(test, Outcome) or test.expected in OUTCOMES
     assert {judgement.verdict for judgement in judge([], {}, MECHANISM)} == {"not run"}
+
+
+def test_what_is_recorded_is_judged_as_it_is_recomputed():
+    """From the files, by scipy; however much of the study is there."""
+    loss = {}
+    for record in raw_records("mechanism"):
+        key = records.identity({**record["config"], "model": record["config"]["model"]})
+        loss.setdefault(key, {})[record["seed"]] = record["metrics"]
+    findings = analysis.compare(STUDY, records.load_records(STUDY))
+    for question in {finding.question for finding in findings}:
+        asked = [finding for finding in findings if finding.question == question]
+        samples = []
+        for finding in asked:
+            sides = [
+                loss[records.identity(BY_NAME[name].config)]
+                for name in (finding.these, finding.those)
+            ]
+            assert finding.seeds == tuple(sorted(sides[0].keys() & sides[1].keys())) or (
+                " best " in finding.name
+            )
+            samples.append(
+                np.array(
+                    [sides[0][s]["test_loss"] - sides[1][s]["test_loss"] for s in finding.seeds]
+                )
+            )
+        for finding, x, (verdict, _, _) in zip(asked, samples, judged(samples), strict=True):
+            assert finding.difference.plain.mean == pytest.approx(x.mean())
+            assert finding.difference.verdict == verdict
+
+
+def test_every_record_has_its_whole_log():
+    for record in records.load_records(STUDY):
+        log, steps = record["metrics"]["log"], record["config"]["steps"]
+        assert log["step"] == [1, *range(steps // 20, steps + 1, steps // 20)]
+        assert {len(values) for values in log.values()} == {21}
+        assert len(record["curve"]) == 11 and record["environment"]["threads"] == 1
 
 
 def test_what_was_not_separated_belongs_to_old_predictions():

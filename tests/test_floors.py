@@ -30,6 +30,7 @@ FLOORS = (  # from the ground up; a file imports from its own floor or from thos
     ("experiments.study",),
     ("experiments.mechanism",),
     ("experiments.studies",),
+    ("experiments.packing",),
     ("experiments.records",),
     ("experiments.analysis",),
     ("experiments.predictions",),

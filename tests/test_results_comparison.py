@@ -2,7 +2,6 @@
 studies by code that shares nothing with the package's.
 """
 
-import json
 import re
 from collections import defaultdict
 from itertools import combinations
@@ -11,10 +10,8 @@ from pathlib import Path
 import nbformat
 import numpy as np
 import pytest
-from recomputed import half_widths, judged
+from recomputed import half_widths, judged, raw_records
 from scipy import stats
-
-from sinpe.experiments import records
 
 NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
 LENGTHS = (64, 128, 256, 512, 1024)
@@ -25,18 +22,12 @@ EXTENSIONS = ("position-interpolation", "ntk-aware", "dynamic-ntk", "yarn")
 LETTERS = {"higher": "w", "lower": "b", "equal": "=", "undecided": "?"}
 
 
-def files(study):
-    return [
-        json.loads(path.read_text()) for path in sorted((records.RESULTS / study).glob("*.json"))
-    ]
-
-
 def readings(steps):
     """{arm: {seed: metrics}} of the models that were trained so long, the arm named from the
     configuration alone.
     """
     found = defaultdict(dict)
-    for record in files("length"):
+    for record in raw_records("length"):
         config = record["config"]
         if config["steps"] == steps:
             options = dict(map(tuple, config.get("measure_options", ())))
@@ -71,7 +62,7 @@ def early():
 def tasks():
     """{(task, method): {seed: metrics}}"""
     found = defaultdict(dict)
-    for record in files("tasks"):
+    for record in raw_records("tasks"):
         found[record["config"]["task"], record["config"].get("position", "sinusoidal")][
             record["seed"]
         ] = record["metrics"]
@@ -339,7 +330,7 @@ def test_what_stands_beside_the_best_method_of_a_task(tasks, printed, task):
 
 def test_the_table_of_costs_and_the_whole_comparison(length, tasks, printed):
     ratios = defaultdict(list)
-    for record in files("cost"):
+    for record in raw_records("cost"):
         for quantity in (
             "parameters",
             "training_seconds",

@@ -13,7 +13,7 @@ from sinpe.experiments.verify import verify
 
 
 def main(arguments=None):
-    """Run, list, show and verify the recorded studies. Returns the exit status."""
+    """Run, list, show, verify and pack the recorded studies. Returns the exit status."""
     options = _parser().parse_args(arguments)
     try:
         status = options.command(options)
@@ -70,10 +70,7 @@ def show(options):
     study = get_study(options.study)
     found = records.load_records(study, options.folder)
     if not found:
-        raise ValueError(
-            f"nothing is recorded in {records.folder_of(study, options.folder)} yet: python -m"
-            f" sinpe.experiments run {study.name}"
-        )
+        raise _nothing(study, options.folder)
     if study.comparisons:
         _show_comparisons(study, found)
     for quantity in study.quantities:
@@ -173,10 +170,27 @@ def check(options):
     return 0 if all(c.good for c in checks) else 1
 
 
+def pack(options):
+    """move the records of a study into one small file, once it has run"""
+    path = records.pack(options.study, options.folder)
+    if path is None:
+        raise _nothing(get_study(options.study), options.folder)
+    print(f"{len(records.load_records(options.study, options.folder))} records in {path}.")
+    return 0
+
+
+def _nothing(study, folder):
+    return ValueError(
+        f"nothing is recorded in {records.folder_of(study, folder)} yet: python -m"
+        f" sinpe.experiments run {study.name}"
+    )
+
+
 def _parser():
     parser = argparse.ArgumentParser(prog="python -m sinpe.experiments", description=main.__doc__)
     commands = parser.add_subparsers(required=True, metavar="command")
-    for name, command in {"run": run, "list": list_cells, "show": show, "verify": check}.items():
+    named = {"run": run, "list": list_cells, "show": show, "verify": check, "pack": pack}
+    for name, command in named.items():
         about = command.__doc__
         sub = commands.add_parser(name, help=about.replace("%", "%%"), description=about)
         sub.set_defaults(command=command)

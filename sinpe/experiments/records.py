@@ -1,5 +1,5 @@
-"""Records: one file a run, written whole or not at all, and refused by name when anything about it
-is off.
+"""Records: one file a run while a study runs, written whole or not at all, and one file in all once
+it is packed; refused by name when anything about them is off.
 """
 
 import contextlib
@@ -9,16 +9,21 @@ import os
 import re
 from collections import Counter
 from dataclasses import asdict, fields, is_dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import sinpe
+from sinpe.experiments import packing
 from sinpe.experiments.estimates import is_number
+from sinpe.experiments.packing import checksum
+from sinpe.experiments.packing import dump as _dump
 from sinpe.experiments.studies import get_study
 from sinpe.tasks import text_of
 from sinpe.training import RunConfig
 from sinpe.transformer import TransformerConfig
 
 RESULTS = Path(sinpe.__file__).parent / "results"
+PACKED = "records.jsonl"
 KEYS = {
     "study": str,
     "config": dict,
@@ -27,7 +32,8 @@ KEYS = {
     "metrics": dict,
     "environment": dict,
 }
-HALF_WRITTEN = re.compile(r"\.[0-9a-f]{16}-\d+\.json\.\d+")  # what `write` calls a file at first
+# what `write` calls a file at first
+HALF_WRITTEN = re.compile(r"\.([0-9a-f]{16}-\d+\.json|records\.jsonl)\.\d+")
 
 
 class RecordError(ValueError):
@@ -39,24 +45,43 @@ def load_records(study, folder=None):
     metrics (dict), environment (dict).
 
     study: a name or a Study. folder: where they lie; None is the folder inside the package. In the
-    order of the study's cells, then seeds. Raises RecordError naming the file that is truncated,
-    edited, foreign, or made on another text than the rest.
+    order of the study's cells, then seeds. Raises RecordError naming the file, and in a packed one
+    the line, that is truncated, edited, foreign, there twice, or made on another text than the
+    rest.
+    """
+    return [record for _, record in _load(study, folder)]
+
+
+def _load(study, folder, again=False):
+    """[(where it lies, record)], as load_records says. again: let a record be there twice if both
+    are the same.
     """
     study = get_study(study)
     folder = folder_of(study, folder)
-    order = {identity(cell.config): place for place, cell in reversed(list(enumerate(study.cells)))}
+    order = _order(study)
+    found = sorted(
+        (one for path in _paths(folder) for one in _read(path, study, order)),
+        key=lambda one: (order[identity(one[1]["config"])], one[1]["seed"]),
+    )
+    for (here, one), (there, other) in pairwise(found):
+        twice = name_of(one["config"], one["seed"]) == name_of(other["config"], other["seed"])
+        if twice and not (again and one == other):
+            raise RecordError(
+                f"{here} and {there} are records of the same run; if a packing was interrupted,"
+                " pack again"
+            )
+    _one_text(found)
+    return found
+
+
+def _paths(folder):
     _no_file(folder)
-    paths = (
-        sorted(path for path in folder.glob("*") if not path.name.startswith("."))
-        if folder.is_dir()
-        else []
-    )
-    records = sorted(
-        (_read(path, study, order) for path in paths),
-        key=lambda record: (order[identity(record["config"])], record["seed"]),
-    )
-    _one_text(folder, records)
-    return records
+    return sorted(p for p in folder.glob("*") if not p.name.startswith("."))
+
+
+def _order(study):
+    """The place of each configuration in a study."""
+    return {identity(cell.config): place for place, cell in reversed(list(enumerate(study.cells)))}
 
 
 def write(folder, record):
@@ -67,14 +92,48 @@ def write(folder, record):
     """
     folder = Path(folder)
     path = folder / name_of(record["config"], record["seed"])
-    plain = {**{key: record[key] for key in KEYS}, "config": _sparse(record["config"])}
-    half = folder / f".{path.name}.{os.getpid()}"
+    plain = _plain(record)
+    _replace(path, _dump({**plain, "sha256": checksum(plain)}) + "\n")
+    return path
+
+
+def pack(study, folder=None):
+    """Move all records of a study into one file, `records.jsonl`, and return its path, or None if
+    there are none. Interrupted, it is done again in the same way.
+
+    Raises RecordError for a damaged folder or one in use.
+    """
+    study = get_study(study)
+    folder = folder_of(study, folder)
+    with locked(folder):
+        single, path = [p for p in _paths(folder) if p.suffix == ".json"], folder / PACKED
+        found = _load(study, folder, again=True)
+        if not found:
+            return None
+        # a file that an interrupted packing left behind is in the packed one too
+        unique = {name_of(r["config"], r["seed"]): r for _, r in found}
+        records = list(unique.values())
+        _replace(path, packing.pack([_plain(record) for record in records]))
+        order = _order(study)
+        if [record for _, record in _read(path, study, order)] != records:
+            raise RecordError(f"{path} does not give back what was packed")
+        for one in single:
+            one.unlink()
+    return path
+
+
+def _plain(record):
+    """A record as it is written."""
+    return {**{key: record[key] for key in KEYS}, "config": _sparse(record["config"])}
+
+
+def _replace(path, text):
+    half = path.with_name(f".{path.name}.{os.getpid()}")
     with half.open("w", encoding="utf-8", newline="\n") as stream:
-        stream.write(_dump({**plain, "sha256": checksum(plain)}) + "\n")
+        stream.write(text)
         stream.flush()
         os.fsync(stream.fileno())
     half.replace(path)
-    return path
 
 
 @contextlib.contextmanager
@@ -138,34 +197,49 @@ def name_of(config, seed):
     return f"{hashlib.sha256(identity(config).encode()).hexdigest()[:16]}-{seed}.json"
 
 
-def checksum(record):
-    return hashlib.sha256(_dump(record).encode()).hexdigest()
-
-
 def _read(path, study, known):
-    """One record, or RecordError."""
+    """[(where it lies, record)] of a file, or RecordError."""
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        if path.name == PACKED:
+            return [
+                (place, _checked(place, record, checksum(record), study, known))
+                for line, record in packing.unpack(text)
+                for place in [f"{path}, line {line}"]
+            ]
+        record = json.loads(text)
         _dump(record)  # refuses numbers that are not finite
         found = record.pop("sha256") if isinstance(record, dict) else None
+    except packing.Damaged as error:
+        raise RecordError(f"{path}: {error}") from None
+    except RecordError:
+        raise
     except (OSError, ValueError, KeyError, RecursionError) as error:
         raise RecordError(f"{path} is not a whole record (truncated?): {error}") from None
-    if lack := lacking(record):
-        raise RecordError(f"{path} is not a record: {lack}")
-    if found != checksum(record):
-        raise RecordError(f"{path} was edited: its content does not match its checksum")
-    if record["study"] != study.name:
-        raise RecordError(f"{path} belongs to the study {record['study']!r}, not to {study.name!r}")
-    if (
-        not isinstance(record["config"].get("model"), dict)
-        or identity(record["config"]) not in known
-    ):
-        raise RecordError(f"{path} has a configuration that is not in the study {study.name!r}")
+    record = _checked(path, record, found, study, known)
     if path.name != name_of(record["config"], record["seed"]):
         raise RecordError(
             f"{path} should be named {name_of(record['config'], record['seed'])}: it was copied or"
             " renamed"
         )
+    return [(path, record)]
+
+
+def _checked(place, record, sha256, study, known):
+    """A record with its defaults, or RecordError. sha256: what its checksum should be."""
+    if lack := lacking(record):
+        raise RecordError(f"{place} is not a record: {lack}")
+    if sha256 != checksum(record):
+        raise RecordError(f"{place} was edited: its content does not match its checksum")
+    if record["study"] != study.name:
+        raise RecordError(
+            f"{place} belongs to the study {record['study']!r}, not to {study.name!r}"
+        )
+    if (
+        not isinstance(record["config"].get("model"), dict)
+        or identity(record["config"]) not in known
+    ):
+        raise RecordError(f"{place} has a configuration that is not in the study {study.name!r}")
     record["config"] = {
         **_defaults(RunConfig),
         **record["config"],
@@ -209,18 +283,19 @@ def is_curve(curve):
     )
 
 
-def _one_text(folder, records):
+def _one_text(found):
     """RecordError unless all records that were trained on the same text had the same edition."""
-    texts = Counter(_text(record) for record in records if "corpus_sha256" in record["environment"])
+    texts = Counter(
+        _text(record) for _, record in found if "corpus_sha256" in record["environment"]
+    )
     for name in {name for name, _ in texts}:
         editions = {text: times for text, times in texts.items() if text[0] == name}
         if len(editions) > 1:
             rare = min(editions, key=editions.get)
-            odd = next(record for record in records if _text(record) == rare)
+            place, odd = next(one for one in found if _text(one[1]) == rare)
             raise RecordError(
-                f"{folder / name_of(odd['config'], odd['seed'])} was made on another text (Python"
-                f" {odd['environment']['python']}) than other records beside it: their losses"
-                " cannot be compared"
+                f"{place} was made on another text (Python {odd['environment']['python']}) than"
+                " other records beside it: their losses cannot be compared"
             )
 
 
@@ -251,10 +326,6 @@ def _defaults(cls):
         for field in fields(cls)
         if isinstance(field.default, int | float | str | tuple | None)
     }
-
-
-def _dump(value):
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def _lock(stream):
