@@ -10,6 +10,7 @@ import tomllib
 from pathlib import Path
 
 import build_site
+import environment
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -99,7 +100,9 @@ def test_the_package_is_checked_on_every_python():
             "requires-python"
         ].removeprefix(">=3.")
     )
-    assert matrix["python"] == [f"3.{minor}" for minor in range(oldest, 15)]
+    assert (3, oldest) == environment.OLDEST_PYTHON
+    newest = environment.NEWEST_PYTHON[1]
+    assert matrix["python"] == [f"3.{minor}" for minor in range(oldest, newest + 1)]
     assert JOBS["check", "package"]["strategy"]["fail-fast"] is False
 
 
