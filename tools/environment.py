@@ -82,8 +82,8 @@ def lower_bounds():
 
 
 def constraints(oldest):
-    """Lines of constraints.txt, with the packages of `oldest` at their lower bound and what those
-    need at the release of THEN.
+    """Lines of constraints.txt, with the packages of `oldest` at their lower bound and their
+    companions of THEN.
     """
     bounds = lower_bounds()
     unknown = sorted(set(oldest) - set(bounds))
