@@ -3,16 +3,13 @@ beside it: the same records.
 """
 
 import contextlib
-import fcntl
 import json
 import os
-import pty
 import re
 import signal
 import struct
 import subprocess
 import sys
-import termios
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -119,6 +116,7 @@ def test_a_killed_worker_loses_its_own_run_which_is_repeated(tmp_path, reference
     assert all(record["environment"]["threads"] == 1 for record in load_records(SLOW, tmp_path))
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no interrupt to one process")
 def test_interrupted_it_keeps_what_is_finished_and_goes_on_from_there(tmp_path, reference):
     with started(tmp_path, "--workers", "2") as process:
         wait_for(lambda: count(tmp_path) >= 2)
@@ -241,7 +239,12 @@ def test_a_study_is_not_continued_on_another_text(tmp_path, monkeypatch):
     assert count(tmp_path) == 0
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminals")
 def test_the_bar_on_a_terminal_tells_the_time_that_is_left(tmp_path):
+    import fcntl
+    import pty
+    import termios
+
     screen, terminal = pty.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
     command = [

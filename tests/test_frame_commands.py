@@ -304,12 +304,40 @@ def test_elsewhere_pip_decides(calls, monkeypatch, tmp_path, capsys, system, ind
 
 def test_the_oldest_versions_are_the_lower_bounds():
     lines = environment.constraints(["numpy", "torch"]).splitlines()
-    assert {"numpy==2.1", "torch==2.11"} <= set(lines) and len(
+    assert {"numpy==2.0", "torch==2.8"} <= set(lines) and len(
         [line for line in lines if line.startswith(("numpy==", "torch=="))]
     ) == 2
+    assert f"pyparsing=={locked()['pyparsing']}" in lines
     assert f"scipy=={locked()['scipy']}" in lines
     with pytest.raises(SystemExit, match="scipy"):
         environment.constraints(["scipy"])
+
+
+def test_the_oldest_matplotlib_comes_with_what_was_there_at_its_time():
+    """Today's pyparsing warns where that release calls it."""
+    lines = environment.constraints(["matplotlib"]).splitlines()
+    assert [line for line in lines if line.startswith(("matplotlib=", "pyparsing="))] == [
+        "matplotlib==3.8.4",
+        "pyparsing==3.2.0",
+    ]
+
+
+def test_the_newest_and_the_oldest_versions_exclude_each_other(setup, capsys):
+    with pytest.raises(SystemExit):
+        setup("--newest", "--oldest", "numpy", "--extras", "book")
+    assert "not allowed with argument --newest" in capsys.readouterr().err
+
+
+def test_a_python_that_the_lock_was_not_tested_with_is_named(setup, monkeypatch, capsys):
+    monkeypatch.setattr(environment, "NEWEST_PYTHON", (3, 10))
+    version = environment.platform.python_version()
+    setup("--extras", "book")
+    said = capsys.readouterr().out
+    assert f"tested with Python 3.11 to 3.10, and this is {version}," in said
+    assert "PYTHON=python3.10 make book" in said and "NEWEST=1 make book" in said
+    setup("--extras", "book")  # nothing to do
+    setup("--newest", "--extras", "book")
+    assert capsys.readouterr().out == ""
 
 
 def test_the_newest_versions_know_no_lock(calls, tmp_path):

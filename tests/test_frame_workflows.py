@@ -10,6 +10,7 @@ import tomllib
 from pathlib import Path
 
 import build_site
+import environment
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -100,8 +101,9 @@ def test_the_package_is_checked_on_the_oldest_python_and_on_each_newer_one():
             "requires-python"
         ].removeprefix(">=3.")
     )
-    minors = sorted(int(python.removeprefix("3.")) for python in matrix["python"])
-    assert minors == list(range(oldest, oldest + len(minors))) and len(minors) > 1
+    assert (3, oldest) == environment.OLDEST_PYTHON
+    newest = environment.NEWEST_PYTHON[1]
+    assert matrix["python"] == [f"3.{minor}" for minor in range(oldest, newest + 1)]
     assert JOBS["check", "package"]["strategy"]["fail-fast"] is False
 
 

@@ -23,9 +23,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 OLDEST_PYTHON = (3, 11)
-PROBE_SECONDS = (
-    10  # a busy machine that gave up on it would take torch with CUDA, many times larger
-)
+NEWEST_PYTHON = (3, 14)  # of those that the locked versions are tested with
+# What an oldest release needs instead of the locked release, which did not exist then
+THEN = {"matplotlib": ("pyparsing", "3.2.0")}
+# a busy machine that gave up on it would take torch with CUDA, many times larger
+PROBE_SECONDS = 10
 PROBE = (
     "import sys, urllib.request; urllib.request.urlopen(sys.argv[1] + '/torch/',"
     " timeout=float(sys.argv[2])).close()"
@@ -70,7 +72,7 @@ def version_of(python):
 
 
 def lower_bounds():
-    """Lower bound of each core dependency in pyproject.toml: {"numpy": "2.1", …}."""
+    """Lower bound of each core dependency in pyproject.toml: {"numpy": "2.0", …}."""
     # not at the top: an older Python must live long enough to say that it is too old
     import tomllib
 
@@ -81,14 +83,33 @@ def lower_bounds():
 
 
 def constraints(oldest):
-    """Lines of constraints.txt, with the packages of `oldest` at their lower bound."""
+    """Lines of constraints.txt, with the packages of `oldest` at their lower bound and their
+    companions of THEN.
+    """
     bounds = lower_bounds()
     unknown = sorted(set(oldest) - set(bounds))
     if unknown:
         sys.exit(f"--oldest knows {', '.join(bounds)}, not {', '.join(unknown)}")
+    chosen = {name: bounds[name] for name in oldest}
+    chosen.update(THEN[name] for name in oldest if name in THEN)
     lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
-    kept = [line for line in lines if line.split("==")[0] not in oldest]
-    return "\n".join([*kept, *(f"{name}=={bounds[name]}" for name in oldest)]) + "\n"
+    kept = [line for line in lines if line.split("==")[0] not in chosen]
+    return "\n".join([*kept, *(f"{name}=={version}" for name, version in chosen.items())]) + "\n"
+
+
+def not_tested_yet():
+    """A sentence where this Python is newer than those that the locked versions are tested with;
+    else nothing.
+    """
+    if sys.version_info[:2] <= NEWEST_PYTHON:
+        return ""
+    oldest, newest = (".".join(map(str, pair)) for pair in (OLDEST_PYTHON, NEWEST_PYTHON))
+    return (
+        f"The locked versions are tested with Python {oldest} to {newest}, and this is"
+        f" {platform.python_version()}, for which some of them may not be there.\nIf so, take an"
+        f" older Python (PYTHON=python{newest} make book) or the newest versions of everything"
+        " (NEWEST=1 make book).\n"
+    )
 
 
 def run(command):
@@ -151,8 +172,9 @@ def main():
     parser.add_argument("venv", type=Path)
     parser.add_argument("--extras", nargs="+", required=True)
     parser.add_argument("--torch-index", default="")
-    parser.add_argument("--newest", action="store_true")
-    parser.add_argument("--oldest", nargs="*", default=[])
+    versions = parser.add_mutually_exclusive_group()
+    versions.add_argument("--newest", action="store_true")
+    versions.add_argument("--oldest", nargs="*", default=[])
     parser.add_argument(
         "--this-python",
         action="store_true",
@@ -181,6 +203,8 @@ def main():
     other_python = arguments.this_python and current != sys.version_info[:2]
     if done == wanted and current and not other_python:
         return
+    if not arguments.newest:
+        print(not_tested_yet(), end="", flush=True)
     if venv.exists() and (
         current is None or other_python or done.get("root", str(ROOT)) != str(ROOT)
     ):
@@ -196,7 +220,9 @@ def main():
     except subprocess.CalledProcessError as error:
         if version_of(interpreter(venv)) is None:
             shutil.rmtree(venv, ignore_errors=True)
-        sys.exit(f"could not make {arguments.venv}: {' '.join(error.cmd)} failed")
+        sys.exit(
+            f"could not make {arguments.venv}: {' '.join(error.cmd)} failed, and says above why"
+        )
     stamp.write_text(json.dumps(wanted), encoding="utf-8")
 
 

@@ -37,7 +37,7 @@ if not find_spec("sinpe"):  # install it; what is installed already keeps its ve
         output = done.stdout + done.stderr
         said = re.findall(r".*(?:depends on|\(constraint\)).*", output)
         said = said or re.findall(r".*(?:fatal:|ERROR:|No module).*", output)
-        why = "; ".join(map(str.strip, said or ["pip is silent"]))
+        why = "; ".join(map(str.strip, said or ["pip gives no reason"]))
         what = f"sinpe could not be installed from {source} ({why})"
         raise NotInstalled(f"{what}: set SINPE_SOURCE to another place, or see {guide}")"""
 
