@@ -108,9 +108,52 @@ def new(width=5.6, height=3.2, rows=1, columns=1, **subplots):
     return figure, figure.subplots(rows, columns, **subplots)
 
 
-def _not_empty(name, values):
-    if not len(values):
+def _named(name, values):
+    """`values`, or ValueError unless they are a dict with an entry."""
+    if not isinstance(values, dict):
+        raise ValueError(f"{name} must be a dict, got {values!r:.100}")
+    if not values:
         raise ValueError(f"{name} must have at least one entry, got {values!r}")
+    return values
+
+
+def _matrix(name, values, rows=None, columns=None):
+    """`values` as a float matrix, or ValueError unless they are finite and there is one for each of
+    the labels.
+    """
+    matrix = _numbers(values)
+    if matrix.ndim != 2 or not matrix.size or not np.isfinite(matrix).all():
+        raise ValueError(f"{name} must be a matrix of finite numbers, got {values!r:.100}")
+    labels = tuple(
+        n if names is None else len(names)
+        for names, n in zip((rows, columns), matrix.shape, strict=True)
+    )
+    if matrix.shape != labels:
+        raise ValueError(f"{name} must have shape {labels}, as its labels have, got {matrix.shape}")
+    return matrix
+
+
+def _numbers(values):
+    """`values` as a float array; one of three axes, which nothing here draws, where they are none.
+    None would become nan, and "5" five.
+    """
+    try:
+        given = np.asarray(values)
+        if given.dtype.kind in "biuf" or not given.size:
+            return given.astype(float)
+    except (TypeError, ValueError):
+        pass
+    return np.empty((0, 0, 0))
+
+
+def _vector(name, values):
+    """`values` as a float array, or ValueError unless they are numbers in a row."""
+    vector = _numbers(values)
+    if vector.ndim != 1:
+        raise ValueError(f"{name} must be a row of numbers, got {values!r:.100}")
+    if not vector.size:
+        raise ValueError(f"{name} must have at least one entry, got {values!r}")
+    return vector
 
 
 @mpl.rc_context(STYLE)
@@ -130,8 +173,12 @@ def heat_map(
     """A matrix as colours, first row on top. limits: (low, high), by default symmetric about zero
     for the diverging default map.
     """
-    values = np.asarray(values, float)
-    if limits is None:
+    values = _matrix("values", values)
+    if limits is not None:
+        limits = _vector("limits", limits)
+        if len(limits) != 2:
+            raise ValueError(f"limits must be (low, high), got {limits}")
+    else:
         largest = np.abs(values).max()
         limits = (-largest, largest) if colours == "RdBu_r" else (values.min(), values.max())
     figure, axis = new(width, height)
@@ -159,12 +206,11 @@ def heat_maps(maps, *, xlabel, ylabel, label=None, width=5.6, height=3.2):
     """Matrices of one shape side by side as colours on one scale, symmetric about zero: {name:
     values}. The name stands below its map.
     """
+    maps = {name: _matrix("maps", values) for name, values in _named("maps", maps).items()}
     figure, axes = new(width, height, 1, len(maps), sharey=True, squeeze=False)
     largest = max(np.abs(values).max() for values in maps.values())
     for axis, (name, values) in zip(axes[0], maps.items(), strict=True):
-        image = axis.imshow(
-            np.asarray(values, float), cmap="RdBu_r", vmin=-largest, vmax=largest, aspect="auto"
-        )
+        image = axis.imshow(values, cmap="RdBu_r", vmin=-largest, vmax=largest, aspect="auto")
         axis.set(xlabel=f"{xlabel}\n{name}")
     axes[0, 0].set_ylabel(ylabel)
     figure.colorbar(image, ax=axes[0], pad=0.02, label=label).outline.set_visible(False)
@@ -176,15 +222,16 @@ def verdicts(caught, rows, columns, *, xlabel, ylabel, width=5.6, height=3.8):
     """Which test (row) catches which fault (column): a filled cell with a cross where caught, a dot
     where it slips through.
     """
+    caught = _matrix("caught", caught, rows, columns)
     figure, axis = new(width, height)
     axis.imshow(
-        np.asarray(caught, float),
+        caught,
         cmap=mpl.colors.ListedColormap(["none", COLOURS[1]]),
         vmin=0,
         vmax=1,
         aspect="auto",
     )
-    for (row, column), found in np.ndenumerate(np.asarray(caught, bool)):
+    for (row, column), found in np.ndenumerate(caught != 0):
         axis.text(
             column,
             row,
@@ -219,8 +266,9 @@ def attention(
     height=3.6,
 ):
     """Attention weights as a labelled grid: row = query, column = key, darker = more."""
+    weights = _matrix("weights", weights, queries, keys)
     figure, axis = new(width, height)
-    image = axis.imshow(np.asarray(weights, float), cmap="Blues", vmin=0, vmax=1, aspect="auto")
+    image = axis.imshow(weights, cmap="Blues", vmin=0, vmax=1, aspect="auto")
     tilt = {"rotation": 45, "ha": "right"} if max(len(str(key)) for key in keys) > 3 else {}
     axis.set_xticks(range(len(keys)), keys, **tilt)
     axis.set_yticks(range(len(queries)), queries)
@@ -234,9 +282,10 @@ def attention_maps(maps, *, xlabel="key (read from)", ylabel="query (reads)", wi
     """Attention maps side by side on one scale: {name: weights}; row = query, column = key, darker
     = more. The name stands below its map.
     """
+    maps = {name: _matrix("maps", weights) for name, weights in _named("maps", maps).items()}
     figure, axes = new(width, width / len(maps) + 0.35, 1, len(maps), sharey=True, squeeze=False)
     for axis, (name, weights) in zip(axes[0], maps.items(), strict=True):
-        image = axis.imshow(np.asarray(weights, float), cmap="Blues", vmin=0, vmax=1)
+        image = axis.imshow(weights, cmap="Blues", vmin=0, vmax=1)
         axis.set(xlabel=f"{xlabel}\n{name}")
     axes[0, 0].set(ylabel=ylabel)
     figure.colorbar(
@@ -252,6 +301,13 @@ def labelled_matrices(
     """Small matrices of weights side by side on one scale, each value written in its cell: {name:
     (values, row labels, column labels)}. The name stands below.
     """
+    for name, entry in _named("matrices", matrices).items():
+        if not isinstance(entry, tuple | list) or len(entry) != 3:
+            raise ValueError(
+                f"matrices must hold (values, row labels, column labels), got {entry!r:.100} in"
+                f" {name!r}"
+            )
+        _matrix("matrices", *entry)
     figure, axes = new(width, height, 1, len(matrices), squeeze=False)
     largest = max(np.max(values) for values, _, _ in matrices.values())
     for axis, (name, (values, rows, columns)) in zip(axes[0], matrices.items(), strict=True):
@@ -297,6 +353,7 @@ def lines(
         (low, high)} drawn as bands;
     level: a value to mark with a thin horizontal line. A single curve gets no legend.
     """
+    _named("series", series)
     figure, axis = new(width, height)
     for number, (name, y) in enumerate(series.items()):
         at = x[name] if isinstance(x, dict) else x
@@ -342,7 +399,8 @@ def panels(
     A name has the same colour and dash in every panel, and stands in one legend above them. If no
     name occurs twice, each panel has its own.
     """
-    _not_empty("curves", curves)
+    for series in _named("curves", curves).values():
+        _named("curves", series)
     figure, axes = new(width, height, 1, len(curves), sharex=True, sharey=True, squeeze=False)
     names = [name for series in curves.values() for name in series]
     order = list(dict.fromkeys(names))
@@ -394,10 +452,12 @@ def intervals(estimates, *, xlabel, level=0.0, margin=None, width=5.6):
     """One row a name: estimates {name: (mean, low, high)}, the first on top. A line marks `level`,
     a band `level` ± margin.
     """
-    _not_empty("estimates", estimates)
+    _named("estimates", estimates)
     figure, axis = new(width, 0.27 * len(estimates) + 0.7)
     rows = np.arange(len(estimates))
-    mean, low, high = np.array(list(estimates.values()), float).T
+    mean, low, high = _matrix(
+        "estimates", list(estimates.values()), estimates, ("mean", "low", "high")
+    ).T
     if margin is not None:
         axis.axvspan(level - margin, level + margin, color="#777777", alpha=0.25, linewidth=0)
     axis.axvline(level, color="#777777", linewidth=0.8, linestyle="-")
@@ -424,14 +484,17 @@ def bars(
     """One bar a name: values {name: height}, error {name: half-width of the interval}; `level`
     marks a reference value.
     """
+    heights = _vector("values", list(_named("values", values).values()))
+    if error is not None:
+        error = _vector("error", [error.get(name) for name in values])
     figure, axis = new(width, height)
     names = list(values)
     axis.bar(
         names,
-        [values[name] for name in names],
+        heights,
         color=[COLOURS[i % len(COLOURS)] for i in range(len(names))],
         width=0.65,
-        yerr=None if error is None else [error[name] for name in names],
+        yerr=error,
         ecolor=INK,
         capsize=4,
     )
@@ -446,9 +509,8 @@ def clocks(positions, inv_freq, *, width=5.6):
     """Each code as clock hands: one row a position, one dial a frequency, the hand at angle
     position × frequency from the top.
     """
-    positions = list(positions)
-    _not_empty("positions", positions)
-    _not_empty("inv_freq", inv_freq)
+    _vector("positions", positions)
+    _vector("inv_freq", inv_freq)
     figure, axes = new(
         width,
         width / len(inv_freq) * len(positions) * 1.12,
@@ -485,7 +547,9 @@ def small_multiples(x, curves, *, xlabel, columns=2, width=5.6, row_height=1.15)
     """One small panel a name over a common x: curves {name: shape (n,) or (n, several)}. Every
     panel keeps its own vertical scale.
     """
-    rows = -(-len(curves) // columns)
+    if isinstance(columns, bool) or not isinstance(columns, int) or columns < 1:
+        raise ValueError(f"columns must be a positive integer, got {columns!r}")
+    rows = -(-len(_named("curves", curves)) // columns)
     figure, axes = new(width, rows * row_height + 0.3, rows, columns, sharex=True, squeeze=False)
     for axis, (name, y) in zip(axes.flat, curves.items(), strict=False):
         axis.plot(x, y, linewidth=1.4)
@@ -501,7 +565,12 @@ def trajectories(paths, *, every, width=5.6):
     """Paths in a plane side by side, equal axes: {name: (x, y)}. A ring marks the start, a dot
     every `every` points after it.
     """
-    _not_empty("paths", paths)
+    for name, path in _named("paths", paths).items():
+        if not isinstance(path, tuple | list | np.ndarray) or len(path) != 2:
+            raise ValueError(f"paths must be pairs (x, y), got {path!r:.100} in {name!r}")
+        x, y = (_vector("paths", part) for part in path)
+        if len(x) != len(y):
+            raise ValueError(f"paths must be as long in x as in y, got {len(x)} and {len(y)}")
     figure, axes = new(width, width / len(paths) + 0.35, 1, len(paths), squeeze=False)
     for number, (axis, (name, (x, y))) in enumerate(zip(axes[0], paths.items(), strict=True)):
         axis.plot(
@@ -529,7 +598,10 @@ def dots(rows, *, xlabel, xscale="linear", level=None, width=5.6, row_height=0.4
     """Rows of markers that a thin line joins, the first row on top: {row: {series: value}}, the
     same series in each; `level` marks a reference value.
     """
-    _not_empty("rows", rows)
+    for values in _named("rows", rows).values():
+        if not isinstance(values, dict):
+            raise ValueError(f"rows must hold a dict each, got {values!r:.100}")
+        _vector("rows", [*values.values(), 0.0])  # none at all is said below
     names = list(next(iter(rows.values())))
     odd = next(
         (row for row, values in rows.items() if not names or set(values) != set(names)), None

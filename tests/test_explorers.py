@@ -432,3 +432,12 @@ def test_notebook_output_is_stable_text(explorer):
 
 def test_hands_have_the_colours_of_the_figures():
     assert f"HANDS = {json.dumps(COLOURS)};" in explorers.script()
+
+
+def test_a_text_is_no_number_and_only_explorers_have_scripts():
+    for bad in ("5", b"5", "16"):
+        with pytest.raises(ValueError, match="base must be a number from 1 to 100,000,000, got"):
+            explorers.Clocks(base=bad)
+    for bad in (None, 5, "clocks", str):
+        with pytest.raises(ValueError, match="explorers must be classes of this module, got"):
+            explorers.script(bad)

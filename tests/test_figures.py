@@ -470,3 +470,65 @@ def test_small_multiples_and_trajectories_draw_their_data():
     circle = EXAMPLES["trajectories"]().axes[0]
     assert np.array_equal(circle.lines[0].get_data(), (np.cos(X), np.sin(X)))
     assert circle.get_aspect() == 1
+
+
+@pytest.mark.parametrize(
+    "bad", [None, 5, [], [[]], [1, 2], [[1, 2], [3]], [["a"]], [[1j]], [[np.nan]], [[np.inf]]]
+)
+def test_what_is_no_matrix_of_finite_numbers_is_refused_by_name(bad):
+    for name, draw in {
+        "values": lambda: figures.heat_map(bad, **LABELS),
+        "maps": lambda: figures.heat_maps({"a": bad}, **LABELS),
+        "caught": lambda: figures.verdicts(bad, ["a"], ["b"], **LABELS),
+        "weights": lambda: figures.attention(bad, ["a"], ["b"]),
+        "matrices": lambda: figures.labelled_matrices({"a": (bad, ["a"], ["b"])}),
+    }.items():
+        with pytest.raises(ValueError, match=f"{name} must be a matrix of finite numbers, got"):
+            draw()
+
+
+def test_a_label_too_few_or_too_many_is_refused():
+    for draw in (
+        lambda: figures.attention([[1, 2]], ["a"], ["b"]),
+        lambda: figures.verdicts([[1, 0]], ["a"], ["b"], **LABELS),
+        lambda: figures.labelled_matrices({"a": ([[1, 2]], ["a"], ["b"])}),
+    ):
+        with pytest.raises(ValueError, match=r"must have shape \(1, 1\), .* got \(1, 2\)"):
+            draw()
+
+
+@pytest.mark.parametrize("bad", [None, 5, [], "ab"])
+def test_what_is_not_named_is_refused(bad):
+    for draw in (
+        lambda: figures.heat_maps(bad, **LABELS),
+        lambda: figures.attention_maps(bad),
+        lambda: figures.labelled_matrices(bad),
+        lambda: figures.lines([1], bad, **LABELS),
+        lambda: figures.panels([1], bad, **LABELS),
+        lambda: figures.panels([1], {"a": bad}, **LABELS),
+        lambda: figures.intervals(bad, xlabel="x"),
+        lambda: figures.bars(bad, ylabel="y"),
+        lambda: figures.small_multiples([1], bad, xlabel="x"),
+        lambda: figures.trajectories(bad, every=1),
+        lambda: figures.dots(bad, xlabel="x"),
+        lambda: figures.dots({"a": bad}, xlabel="x"),
+    ):
+        with pytest.raises(ValueError, match="must (be|hold) a dict"):
+            draw()
+
+
+def test_other_values_that_cannot_be_drawn_are_refused_by_name():
+    for words, draw in {
+        "values must be a row of numbers": lambda: figures.bars({"a": "x"}, ylabel="y"),
+        "error must be a row of numbers": lambda: figures.bars({"a": 1}, ylabel="y", error={}),
+        "columns must be a positive": lambda: figures.small_multiples(
+            [1], {"a": [1]}, xlabel="x", columns=0
+        ),
+        "paths must be pairs": lambda: figures.trajectories({"a": [1]}, every=1),
+        "limits must be": lambda: figures.heat_map([[1]], limits=(1,), **LABELS),
+        "positions must be a row": lambda: figures.clocks(5, [1.0]),
+        "inv_freq must be a row": lambda: figures.clocks([1], "a"),
+        "estimates must have shape": lambda: figures.intervals({"a": (1, 2)}, xlabel="x"),
+    }.items():
+        with pytest.raises(ValueError, match=words):
+            draw()

@@ -6,6 +6,7 @@ ValueError for records of another study, two of the same run, and metrics that a
 numbers.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import combinations
 from statistics import fmean
@@ -130,14 +131,15 @@ def paired(study, records, findings):
     difference}}. Raises ValueError for findings that are none, and for records that lack their
     runs.
     """
-    if not isinstance(findings, list | tuple) or not all(isinstance(f, Finding) for f in findings):
+    listed = list(findings) if isinstance(findings, Iterable) else [findings]
+    if not all(isinstance(f, Finding) for f in listed):
         raise ValueError(
             f"findings must be a list of findings, as compare gives them, got {findings!r:.100}"
         )
     cells = {cell.name: found for cell, found in by_cell(study, records).items()}
     sides = (
         (f, cells.get(side, {}).get(seed))
-        for f in findings
+        for f in listed
         for side in (f.these, f.those)
         for seed in f.seeds
     )
@@ -151,7 +153,7 @@ def paired(study, records, findings):
             s: cells[f.these][s]["metrics"][f.metric] - cells[f.those][s]["metrics"][f.metric]
             for s in f.seeds
         }
-        for f in findings
+        for f in listed
     }
 
 

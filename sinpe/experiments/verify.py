@@ -83,19 +83,10 @@ def _check_same_order(one, two):
     (name, record, again), (other_name, other_record, other_again) = one, two
     before, after = _loss(record) - _loss(other_record), _loss(again) - _loss(other_again)
     if abs(before) > APART:
-        kind = (
-            f"{'below' if before < 0 else 'above'} {other_name}, seed {other_record['seed']} (other"
-            " text)"
-        )
-        yield Check(
-            name,
-            record["seed"],
-            _loss(record),
-            _loss(again),
-            abs(before - after),
-            kind,
-            before * after > 0,
-        )
+        side = "below" if before < 0 else "above"
+        kind = f"{side} {other_name}, seed {other_record['seed']} (other text)"
+        losses = _loss(record), _loss(again)
+        yield Check(name, record["seed"], *losses, abs(before - after), kind, before * after > 0)
 
 
 def _timeless(record):

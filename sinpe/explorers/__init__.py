@@ -132,9 +132,13 @@ EXPLORERS = (Clocks, HeatMap, Similarity)
 
 def script(*explorers):
     """JavaScript that defines the given explorers (all by default); running it twice on a page is
-    harmless.
+    harmless. Raises ValueError for what is no explorer.
     """
     explorers = explorers or EXPLORERS
+    for explorer in explorers:
+        kind = explorer if isinstance(explorer, type) else type(explorer)
+        if not issubclass(kind, Explorer):
+            raise ValueError(f"explorers must be classes of this module, got {explorer!r:.100}")
     attributes = {
         e.tag: {f.name.replace("_", "-"): {"default": f.default, **f.metadata} for f in fields(e)}
         for e in explorers
@@ -162,7 +166,7 @@ def _check(name, value, rule):
         right = (
             rule["low"] <= number <= rule["high"]
             and not (rule["kind"] == "even" and number % 2)
-            and not isinstance(value, bool)
+            and not isinstance(value, bool | str | bytes)
         )
     except (TypeError, ValueError, OverflowError):
         right = False
