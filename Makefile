@@ -63,7 +63,7 @@ lint: ## ruff and codespell, notebooks too; zizmor and actionlint on the workflo
 
 results: ## make what is missing of the recorded studies; STUDY=length takes one, ONLY=init a part of it. Long: `list` of the same command says how long
 	@$(SETUP) cluster
-	@set -e; studies="$(or $(STUDY),$$($(PY) -c "from sinpe.experiments.studies import STUDIES as s; print(*s, end='')"))"; for study in $$studies; do (set -x; $(PY) -m sinpe.experiments run $$study $(if $(ONLY),--only $(ONLY))); done
+	@set -e; for study in $(or $(STUDY),embedding-scale length tasks cost); do (set -x; $(PY) -m sinpe.experiments run $$study $(if $(ONLY),--only $(ONLY))); done
 
 format: ## let ruff repair and format what it can
 	@$(SETUP) lint

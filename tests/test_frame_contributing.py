@@ -80,7 +80,7 @@ FILES = (
 )
 # what is said about the method, the chapter and the pages; all other tests hold as before
 CHOSEN = (
-    "triangle or positions_complete or reference or (test_notebooks and not test_rule)"
+    "triangle or every_name or reference_lists or (test_notebooks and not test_rule)"
     " or (frame_documents and (table or first_page or exist or resolve or numbered))"
     " or (frame_guides and seconds)"
 )

@@ -127,8 +127,8 @@ def test_a_query_block_alone_equals_its_rows_of_the_full_pass(name):
             cut = slice(start, start + size)
             block = run(method, x[:, cut], q[:, :, cut], k, positions[cut], positions)
             assert close(block, (embedded[:, cut], scores[:, :, cut])), (
-                f"queries {cut} alone come out otherwise than among all: compute from q_positions"
-                " and k_positions, not from an index or a length"
+                f"queries {start} to {start + size - 1} alone come out otherwise than among all:"
+                " compute from q_positions and k_positions, not from an index or a length"
             )
 
 
