@@ -75,14 +75,8 @@ class Rotary(PositionMethod):
         """q, k: (batch, heads, q_len | k_len, head_dim) -> both in the same shape, dtype and
         device. k may have fewer heads than q (grouped queries).
         """
-        q_positions, k_positions = check_pair(
-            q, k, q_positions, k_positions, head_dim=self.head_dim
-        )
-        rule = self._rule(k_positions)
-        tables = self._tables(q_positions, *rule, q.dtype)
-        again = k_positions is q_positions and k.dtype == q.dtype
-        return self._turn(q, *tables), self._turn(
-            k, *(tables if again else self._tables(k_positions, *rule, k.dtype))
+        return self._rotated(
+            q, k, *check_pair(q, k, q_positions, k_positions, head_dim=self.head_dim)
         )
 
     def place_padding(self, positions, attention_mask):
@@ -96,6 +90,14 @@ class Rotary(PositionMethod):
                 " text a row of its own, and a mask (batch, seq)"
             )
         return move_padding(positions, attention_mask)
+
+    def _rotated(self, q, k, q_positions, k_positions):
+        rule = self._rule(k_positions)
+        tables = self._tables(q_positions, *rule, q.dtype)
+        again = k_positions is q_positions and k.dtype == q.dtype
+        return self._turn(q, *tables), self._turn(
+            k, *(tables if again else self._tables(k_positions, *rule, k.dtype))
+        )
 
     def _rule(self, k_positions):
         """Frequencies and attention factor for these keys: of shape (pairs,) and a number, or

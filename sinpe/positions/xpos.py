@@ -45,7 +45,7 @@ class XPos(Rotary):
         q_positions, k_positions = check_pair(
             q, k, q_positions, k_positions, head_dim=self.head_dim
         )
-        turned = super().rotate(q.to(wide(q.dtype)), k.to(wide(k.dtype)), q_positions, k_positions)
+        turned = self._rotated(q.to(wide(q.dtype)), k.to(wide(k.dtype)), q_positions, k_positions)
         if self.centre is None and k.shape[2] == 0:  # no keys, no middle of them, and no scores
             return turned[0].to(q.dtype), turned[1].to(k.dtype)
         centre = self._centre(k_positions)
