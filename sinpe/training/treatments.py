@@ -63,13 +63,13 @@ class Led(Treatment):
     """
 
     def start(self, run):
-        self.usual = run.model.embedding.scale
+        self.usual, self.weights = run.model.embedding.scale, frequencies(run.task)
         self.path = self.leading(run)
 
     @torch.no_grad()
     def after(self, run, step):
         embedding = run.model.embedding
-        embedding.scale = self.path(step) / loudness(run.model, frequencies(run.task), factor=1.0)
+        embedding.scale = self.path(step) / loudness(run.model, self.weights, factor=1.0)
         run.rates["table"] = run.config.table_rate * self.usual / embedding.scale
 
     def leading(self, run):
@@ -82,7 +82,7 @@ class Pinned(Led):
     """Tokens stay as loud as they started."""
 
     def leading(self, run):
-        start = loudness(run.model, frequencies(run.task))
+        start = loudness(run.model, self.weights)
         return lambda step: start
 
 
@@ -118,10 +118,11 @@ class Heard(Treatment):
     """Nothing is done, and the loudness of the tokens is kept: path[step]."""
 
     def start(self, run):
-        self.path = [loudness(run.model, frequencies(run.task))]
+        self.weights = frequencies(run.task)
+        self.path = [loudness(run.model, self.weights)]
 
     def after(self, run, step):
-        self.path.append(loudness(run.model, frequencies(run.task)))
+        self.path.append(loudness(run.model, self.weights))
 
 
 TREATMENTS = {
