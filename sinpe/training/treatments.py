@@ -44,13 +44,15 @@ class ScaledWayIn(Treatment):
     def __post_init__(self):
         if self.factor != 0:
             check_positive("factor", self.factor)
+        self.hook = None
 
     def start(self, run):
         def scale(module, inputs, output):
             if output.requires_grad:
                 output.register_hook(lambda gradient: gradient * self.factor)
 
-        run.model.embedding.register_forward_hook(scale)
+        if self.hook is None:  # trained again, a run is treated as before
+            self.hook = run.model.embedding.register_forward_hook(scale)
 
 
 @dataclass
@@ -151,6 +153,11 @@ def build_treatment(config):
         raise ValueError(f"treatment {name!r} needs an output of its own, got tied=True")
     if isinstance(treatment, Led | ScaledWayIn) and not config.table_rate:
         raise ValueError(f"treatment {name!r} needs a table that moves, got table_rate=0")
+    if isinstance(treatment, Led) and config.measure != "held_out":
+        raise ValueError(
+            f"treatment {name!r} moves a factor that no other measure than 'held_out' knows, got"
+            f" measure={config.measure!r}"
+        )
     return treatment
 
 
