@@ -8,9 +8,9 @@ import sys
 from dataclasses import asdict, replace
 
 import pytest
-from tiny_study import config, study
+from tiny_study import config, decoder, study
 
-from sinpe.experiments import RecordError, load_records, records
+from sinpe.experiments import Cell, RecordError, Study, load_records, records, run_study
 from sinpe.training import train
 
 
@@ -211,6 +211,24 @@ def test_records_of_two_texts_do_not_mix(folder):
         spoil(path, resign(lambda r, text=text: r["environment"].update(corpus_sha256=text)))
     with pytest.raises(RecordError, match=r"\.json was made on another text \(Python 3"):
         load_records(study(), folder)
+
+
+def test_english_and_code_are_two_texts_and_lie_side_by_side(tmp_path):
+    cells = [
+        Cell("text", task, decoder(task, steps=1), 2)
+        for task in ("next_character", "next_word", "next_source_character")
+    ]
+    both = Study("both", "", (), uncompared=tuple(cells))
+    assert run_study(both, tmp_path, workers=1, seeds=1) == 3
+    character, word, code = (
+        record["environment"]["corpus_sha256"] for record in load_records(both, tmp_path)
+    )
+    assert character == word != code
+    path = tmp_path / records.name_of(cells[2].config, 101)
+    spoil(path, resign(lambda r: r["environment"].update(corpus_sha256="0", python="3.99")))
+    assert len(load_records(both, tmp_path)) == 3
+    with pytest.raises(RecordError, match=r"made with Python 3\.99, whose source text is another"):
+        run_study(both, tmp_path)
 
 
 def test_numbers_that_are_not_finite_never_reach_the_disk(tmp_path, made):

@@ -275,8 +275,9 @@ def test_the_wheel_holds_every_file_of_the_package(wheel):
     there = {
         path.relative_to(ROOT).as_posix()
         for path in (ROOT / "sinpe").rglob("*")
+        # a runner's lock stays in its folder, and git ignores it
         if path.is_file() and "__pycache__" not in path.parts and path.name != ".lock"
-    }  # .lock: `make results` leaves one beside its records
+    }
     assert there - inside == set()
     assert f"sinpe-{sinpe.__version__}.dist-info/licenses/LICENSE" in inside
     assert {name for name in inside if not name.startswith("sinpe")} == set()

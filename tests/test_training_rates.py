@@ -177,6 +177,10 @@ def test_another_seed_draws_other_masks():
         ({"treatment_options": 5}, "treatment_options must be a tuple of pairs.*, got 5"),
         ({"treatment": "pinned", "table_rate": 0}, "needs a table that moves, got table_rate=0"),
         (
+            {"treatment": "pinned", "measure": "multiples"},
+            "treatment 'pinned' moves a factor .* got measure='multiples'",
+        ),
+        (
             {"treatment": "scaled-way-in", "treatment_options": (("factor", -1.0),)},
             r"factor .* -1\.0",
         ),

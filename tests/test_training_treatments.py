@@ -82,6 +82,17 @@ def test_the_way_in_is_scaled_backward_alone(factor, tied):
     assert all(torch.equal(p.grad, g) for p, g in zip(others, again, strict=True))
 
 
+def test_a_run_that_is_trained_again_is_treated_as_before():
+    run = Run(text(treatment="scaled-way-in", treatment_options=(("factor", 3.0),)))
+    for _ in range(2):
+        run.treatment.start(run)
+    tokens, targets = run.held_out("validation", 4)[0]
+    way_in, total = by_hand(Run(text()), tokens, targets)
+    _loss(run.model(tokens), targets).backward()
+    assert torch.allclose(run.model.embedding.table.weight.grad, 3 * total, atol=1e-6)
+    assert torch.equal(way_in, total)  # untied, there is no other way
+
+
 def by_hand(run, tokens, targets):
     """Gradient of the embedding matrix by the way in alone, and in all, without hooks."""
     model = run.model

@@ -3,11 +3,21 @@
 Multiplying the embeddings changes how loud a token is beside its position at the start, and how
 fast it moves in training, which makes it loud later; under a tied matrix it also changes the share
 of the gradient that comes by the way in, and in the sum it changes the size. An arm is named by its
-start and its speed: Q(uiet) or L(oud), S(low), F(ast) or 0 (frozen). QS is training without the
-factor, LF training with it.
+start, Q(uiet) or L(oud), and the speed of its table, S(low), F(ast) or 0 (frozen).
+
+QS, LF: the factor off, and on. QF, LS: one of the two without the other. Q0, L0: frozen.
+Y: a slow table whose loudness is yoked to that of QF. P: a fast one, pinned to its quiet start.
+S-: codes / √d, which is the ratio and the speed of LF in a small sum. S+: codes · √d, those of QS
+    in a large sum.
+T-…: tied, with a multiplier that lets the logits start at RMS 1. "way in x", "/", "cut": the
+    gradient by the way in · √d, / √d, · 0.
+E-…: untied, and the output starts as a copy of the embeddings. "even": the output has the rate at
+    which logits move as fast as in E-QS.
+"QF, output fast", "LS, output slow": the output's rate · √d, / √d.
+K: QS with the mean code at every position. N: QS without codes.
 
 Untied, without clipping, Adam depends on factor · std and factor · rate alone, so those arms have
-the factor 1 and set std and rate. Tied, the logits need a multiplier, so that they start alike.
+the factor 1 and set std and rate.
 """
 
 import math
@@ -72,24 +82,6 @@ OTHERS = {
     "LS, output slow": {**UNTIED["LS"], "output_rate": 1 / FACTOR},
     "K": {"position": "constant"},
     "N": {"position": "none"},
-}
-MEANING = {
-    "QS": "quiet start, slow table: the factor off",
-    "QF": "quiet start, fast table",
-    "LS": "loud start, slow table",
-    "LF": "loud start, fast table: the factor on",
-    "Y": "slow table, its loudness yoked to QF's",
-    "P": "fast table, its loudness pinned to the start",
-    "Q0": "quiet, frozen",
-    "L0": "loud, frozen",
-    "S-": "codes / √d: LF's ratio and speed in a small sum",
-    "S+": "codes x √d: QS's ratio and speed in a large sum",
-    "T": "tied, the logits made to start at RMS 1",
-    "E": "untied, the output starts as a copy of the embeddings",
-    "way in x, /, cut": "the gradient by the way in x √d, / √d, x 0",
-    "even": "the output's rate / √d or x √d, so that logits move as in E-QS",
-    "K": "QS with the mean code at every position",
-    "N": "QS without codes",
 }
 RATIOS = tuple(2.0**k for k in range(-5, 5))
 SGD_RATES = (0.001, 0.003, 0.01, 0.03, 0.1)

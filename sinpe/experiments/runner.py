@@ -27,7 +27,7 @@ SEEDS = 1000  # a cell, at most; it is a list of configurations that is held
 ATTEMPTS = 3  # for a run whose process was killed
 PATIENCE = 10  # seconds for a scheduler to answer
 ALONE = threading.Lock()
-TEXTS = {"english": "English", "source": "Python"}  # in messages
+TEXTS = {"english": "English", "source": "source"}  # in messages
 ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
 
 

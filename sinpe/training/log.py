@@ -7,7 +7,7 @@ import math
 
 import torch
 
-from sinpe.training.treatments import frequencies, weighted_rms
+from sinpe.training.treatments import Led, frequencies, weighted_rms
 
 DIGITS = 4  # significant ones, so that a record stays small
 
@@ -53,7 +53,7 @@ class Log:
             "input_turn": self._rms(change - along),
             **_forward(seen, batch[0]),
         }
-        if run.config.treatment in ("pinned", "yoked"):
+        if isinstance(run.treatment, Led):
             found["factor"] = seen["factor"]
         for name, value in found.items():
             self.series.setdefault(name, []).append(_rounded(value))

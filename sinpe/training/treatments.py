@@ -44,13 +44,15 @@ class ScaledWayIn(Treatment):
     def __post_init__(self):
         if self.factor != 0:
             check_positive("factor", self.factor)
+        self.hook = None
 
     def start(self, run):
         def scale(module, inputs, output):
             if output.requires_grad:
                 output.register_hook(lambda gradient: gradient * self.factor)
 
-        run.model.embedding.register_forward_hook(scale)
+        if self.hook is None:  # trained again, a run is treated as before
+            self.hook = run.model.embedding.register_forward_hook(scale)
 
 
 @dataclass
@@ -63,13 +65,13 @@ class Led(Treatment):
     """
 
     def start(self, run):
-        self.usual = run.model.embedding.scale
+        self.usual, self.weights = run.model.embedding.scale, frequencies(run.task)
         self.path = self.leading(run)
 
     @torch.no_grad()
     def after(self, run, step):
         embedding = run.model.embedding
-        embedding.scale = self.path(step) / loudness(run.model, frequencies(run.task), factor=1.0)
+        embedding.scale = self.path(step) / loudness(run.model, self.weights, factor=1.0)
         run.rates["table"] = run.config.table_rate * self.usual / embedding.scale
 
     def leading(self, run):
@@ -82,7 +84,7 @@ class Pinned(Led):
     """Tokens stay as loud as they started."""
 
     def leading(self, run):
-        start = loudness(run.model, frequencies(run.task))
+        start = loudness(run.model, self.weights)
         return lambda step: start
 
 
@@ -118,10 +120,11 @@ class Heard(Treatment):
     """Nothing is done, and the loudness of the tokens is kept: path[step]."""
 
     def start(self, run):
-        self.path = [loudness(run.model, frequencies(run.task))]
+        self.weights = frequencies(run.task)
+        self.path = [loudness(run.model, self.weights)]
 
     def after(self, run, step):
-        self.path.append(loudness(run.model, frequencies(run.task)))
+        self.path.append(loudness(run.model, self.weights))
 
 
 TREATMENTS = {
@@ -150,6 +153,11 @@ def build_treatment(config):
         raise ValueError(f"treatment {name!r} needs an output of its own, got tied=True")
     if isinstance(treatment, Led | ScaledWayIn) and not config.table_rate:
         raise ValueError(f"treatment {name!r} needs a table that moves, got table_rate=0")
+    if isinstance(treatment, Led) and config.measure != "held_out":
+        raise ValueError(
+            f"treatment {name!r} moves a factor that no other measure than 'held_out' knows, got"
+            f" measure={config.measure!r}"
+        )
     return treatment
 
 
