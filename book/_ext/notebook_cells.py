@@ -1,5 +1,5 @@
-"""Cells of notebooks. The first line of a folded one, `# @title …`, is the line that opens it: a check
-says what was checked and by how many statements, what is made says how. Printed sentences may wrap.
+"""Cells of notebooks. The first line of a folded one, `# @title …`, is the line that opens it: a
+check says what was checked and by how many statements. Printed sentences may wrap.
 """
 
 import ast
