@@ -56,14 +56,14 @@ def table(rows, columns, *, caption):
     which is for what differs between machines; "" leaves a cell as it is. A text is never changed.
     caption: one or two sentences.
     Raises ValueError where a row has another number of cells than there are columns, where a
-    number that is not whole has no format, and where rows, columns, a heading or the caption is
-    empty.
+    number that is not whole has no format, where there are no rows or fewer than two columns, and
+    where a heading or the caption is empty.
     """
     rows, headings = [list(row) for row in rows], list(columns)
-    if not rows or not headings or not all(map(str.strip, [caption, *headings])):
+    if not rows or len(headings) < 2 or not all(map(str.strip, [caption, *headings])):
         raise ValueError(
-            f"rows, columns and caption must say something, got {len(rows)} rows, {headings!r} and"
-            f" {caption!r}"
+            "a table has rows, two or more columns with headings, and a caption: rows has"
+            f" {len(rows)}, columns {headings!r}, caption {caption!r}"
         )
     for row in rows:
         if len(row) != len(headings):

@@ -809,6 +809,7 @@ BROKEN = [
             "print()",
         )
     ],
+    ("results_are_tabulated", "columns", shows("values", "a   1  2\nbc  3  4\nd   5  6\n")),
     *[
         ("drawings_are_tested_elsewhere", code, adds("check", code))
         for code in (
@@ -861,6 +862,11 @@ BROKEN = [
         lambda node: example.find(node, "text").update(
             source="<details><summary>Answer</summary>\n\nA.\n\n</details>\n\n**Predict** it."
         ),
+    ),
+    (
+        "predictions_are_answered_out_of_sight",
+        "two questions and one answer",
+        source("text", "**Predict** where", "**Predict** something.\n\n**Predict** where"),
     ),
     (
         "predictions_are_answered_out_of_sight",
@@ -1020,9 +1026,23 @@ GOOD = (
         ("every_cell_has_its_kind", metadata("values", tags=["raises-exception"])),
         ("ideas_are_few_and_small", adds("spread", "\n\n" * 20)),
         (
+            "predictions_are_answered_out_of_sight",
+            lambda node: [
+                node.cells.insert(
+                    node.cells.index(example.find(node, "values")),
+                    nbformat.v4.new_markdown_cell("Text."),
+                ),
+                adds("values", "assert highest == 50")(node),
+            ],
+        ),
+        (
             "drawings_are_tested_elsewhere",
             adds("check", "figures.lines(x, {}, xlabel='x', ylabel='y')"),
         ),
+    ]
+    + [
+        ("results_are_tabulated", shows("values", text))
+        for text in ("a  b\nc  d", "[[0.1  0.2]\n [0.3  0.4]\n [0.5  0.6]]", "one\ntwo\nthree")
     ]
     + [
         ("ideas_show_something_of_their_own", adds("values", code))

@@ -348,6 +348,16 @@ def test_on_paper_answers_are_open_and_checks_are_their_line(chapter):
     assert not any(line.is_visible() for line in page.locator(".fold-made summary").all())
 
 
+def test_printed_sentences_wrap_on_a_phone_and_arrays_keep_their_rows(chapter):
+    page = chapter(320)
+    sentences = page.locator(".stream.sentences pre")
+    assert sentences.count() > 3
+    assert all(s.evaluate("s => s.scrollWidth <= s.clientWidth") for s in sentences.all())
+    others = page.locator(".stream:not(.sentences) pre").all()
+    (array,) = [box for box in others if "0.72" in box.inner_text()]
+    assert array.evaluate("a => getComputedStyle(a).whiteSpace") == "pre"
+
+
 def test_a_wide_table_scrolls_in_a_box_of_its_own(chapter):
     """And is dark on a dark page."""
     page = chapter(320)
@@ -429,7 +439,7 @@ def test_the_numbers_in_the_claims():
 @pytest.fixture
 def summary(monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "book" / "_ext")
-    return import_module("folded_cells").summary
+    return import_module("notebook_cells").summary
 
 
 @pytest.mark.parametrize(

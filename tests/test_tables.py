@@ -80,11 +80,11 @@ def test_importing_it_leaves_pandas_alone(run_python):
 @pytest.mark.parametrize(
     ("rows", "columns", "caption", "words"),
     [
-        ([], {"a": ""}, "A table.", "0 rows"),
-        ([["x"]], {}, "A table.", r"1 rows, \[\]"),
-        ([["x"]], {"": ""}, "A table.", r"\[''\]"),
-        ([["x"]], {"a": ""}, " ", "' '"),
-        ([["x", 1]], {"a": ""}, "A table.", r"rows must have 1 cells.*\['x', 1\]"),
+        ([], {"a": "", "b": ""}, "A table.", "rows has 0"),
+        ([["x"]], {"a": ""}, "A table.", r"columns \['a'\]"),
+        ([["x", 1]], {"a": "", " ": ""}, "A table.", r"columns \['a', ' '\]"),
+        ([["x", 1]], {"a": "", "b": ""}, " ", "caption ' '"),
+        ([["x"]], {"a": "", "b": ""}, "A table.", r"rows must have 2 cells.*\['x'\]"),
         ([["x", 0.1]], {"a": "", "b": ""}, "A table.", "columns must give 'b' a format.*0.1"),
     ],
 )

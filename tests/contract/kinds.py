@@ -5,6 +5,7 @@ They hold for every chapter that does not wait to be rewritten (Course.waiting).
 """
 
 import ast
+import itertools
 import re
 from statistics import median
 
@@ -17,7 +18,7 @@ IDEAS, MAIN_WORDS = 20, 3500
 BALANCE = (40, 160)  # words on the main line for each idea, figure or table
 APART = {"Common mistakes", "Exercises", "Further reading"}  # beside the main line
 WORDS_A_MINUTE, MINUTES_A_CELL = 200, 0.5
-QUESTIONS = 3
+QUESTIONS, TABLE_ROWS = 3, 3
 
 
 def every_cell_has_its_kind(notebook):
@@ -96,6 +97,15 @@ def _fixed(call):
     )
 
 
+def results_are_tabulated(notebook):
+    """What stands in columns is a table with headings, not printed and padded with spaces."""
+    for cell in notebook.ideas:
+        for kind, text in cell.texts:
+            rows = re.findall(r"^ *[^\s\[].*\S {2,}\S", text, re.MULTILINE)
+            if kind == "stdout" and len(rows) >= TABLE_ROWS:
+                yield f"{cell}: prints {len(rows)} rows in columns: use sinpe.tables.table"
+
+
 def drawings_are_tested_elsewhere(notebook):
     """A check asserts the data; that a figure draws them is for the tests of sinpe.figures."""
     for cell in notebook.python:
@@ -146,15 +156,17 @@ def opens_with_question_answer_and_picture(notebook):
 
 
 def predictions_are_answered_out_of_sight(notebook):
-    """Behind **Predict** the answer is folded, and the next cell in view does not assert it."""
+    """Behind each **Predict** the answer is folded, and the idea right below does not assert it."""
     for i, cell in enumerate(notebook.cells):
-        found = cell.kind == "markdown" and re.search(r"^\*\*Predict\b", cell.source, re.MULTILINE)
-        if not found:
+        if cell.kind != "markdown":
             continue
-        if not folded(cell.source[found.start() :]):
-            yield f"{cell}: **Predict** without a folded answer below it, in the same cell"
-        after = next((c for c in notebook.cells[i:] if c in notebook.ideas), None)
-        if after and syntax.assertions(after.tree):
+        _, *prompts = re.split(r"^\*\*Predict\b", cell.source, flags=re.MULTILINE)
+        for prompt in prompts:
+            if not folded(prompt):
+                yield f"{cell}: **Predict** without a folded answer below it, in the same cell"
+        below = itertools.takewhile(lambda other: other.kind == "code", notebook.cells[i + 1 :])
+        after = next((other for other in below if other in notebook.ideas), None)
+        if prompts and after and syntax.assertions(after.tree):
             yield f"{after}: asserts what the reader was asked to predict: fold it into a check"
 
 
@@ -222,6 +234,7 @@ RULES = [
     ideas_are_few_and_small,
     one_assert_an_idea,
     ideas_show_something_of_their_own,
+    results_are_tabulated,
     drawings_are_tested_elsewhere,
     opens_with_question_answer_and_picture,
     predictions_are_answered_out_of_sight,

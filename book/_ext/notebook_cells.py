@@ -1,9 +1,9 @@
-"""Folded cells of notebooks: the first line of the code, `# @title …`, is the line that opens it.
-
-A check says what was checked and by how many statements; what is made says how.
+"""Cells of notebooks. The first line of a folded one, `# @title …`, is the line that opens it: a
+check says what was checked and by how many statements. Printed sentences may wrap.
 """
 
 import ast
+import re
 from html import escape
 
 from docutils import nodes
@@ -12,6 +12,7 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 
 TITLE, CHECK = "# @title ", "Check: "
 UNTITLED = "Show the code"
+COLUMNS = re.compile(r"\S {2,}\S|^ *\[", re.MULTILINE)  # padded words, or the rows of an array
 
 
 def summary(code):
@@ -60,6 +61,18 @@ class NameFoldedCells(SphinxPostTransform):
                 block.children[0].parent = block
 
 
+class WrapSentences(SphinxPostTransform):
+    """Printed text is a table where its columns are set by spaces, and scrolls; else it wraps."""
+
+    default_priority = 198
+    formats = ("html",)
+
+    def run(self, **kwargs):
+        for block in self.document.findall(nodes.literal_block):
+            if "stream" in block["classes"] and not COLUMNS.search(block.astext()):
+                block["classes"].append("sentences")
+
+
 def _open(self, node):
     # MyST-NB's own summary is called "Toggle hidden content" for whoever cannot see it
     show, hide = escape(node["prompt_show"]), escape(node["prompt_hide"])
@@ -76,5 +89,6 @@ def _close(self, node):
 def setup(app):
     app.setup_extension("myst_nb")  # its node must be there, to be drawn in another way
     app.add_post_transform(NameFoldedCells)
+    app.add_post_transform(WrapSentences)
     app.add_node(HideCodeCellNode, override=True, html=(_open, _close))
     return {"parallel_read_safe": True, "parallel_write_safe": True}
