@@ -138,11 +138,15 @@ def run_from_top_to_bottom(notebook):
 
 
 def small_cells(notebook):
-    """A cell fits one idea, a notebook one sitting. Blank lines and the set-up cell do not count;
-    solutions do.
+    """A cell fits one idea, a notebook one sitting. Blank lines and those of the set-up cell do not
+    count; solutions do.
     """
-    cells = notebook.python
-    lines = [sum(bool(line.strip()) for line in cell.source.splitlines()) for cell in cells]
+    lines = [
+        sum(
+            bool(line.strip()) for line in cell.source.splitlines() if cell.source != notebook.setup
+        )
+        for cell in notebook.code
+    ]
     if len(lines) > MAX_CELLS:
         yield f"{len(lines)} code cells; at most {MAX_CELLS} fit one sitting"
     if lines and median(lines) > MEDIAN_LINES:
@@ -150,7 +154,7 @@ def small_cells(notebook):
             f"the median code cell has {median(lines):g} lines; at most {MEDIAN_LINES}: split the"
             " long ones"
         )
-    for cell, count in zip(cells, lines, strict=True):
+    for cell, count in zip(notebook.code, lines, strict=True):
         if count > MAX_LINES:
             yield (
                 f"{cell}: has {count} lines; at most {MAX_LINES}: split it, or move code into sinpe"
