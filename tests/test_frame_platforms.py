@@ -65,7 +65,8 @@ def test_the_setting_is_the_one_that_the_cell_reads():
     assert re.findall(r'environ\.get\("(\w+)"', cell) == ["SINPE_SOURCE"]
     assert "`SINPE_SOURCE`" in SECTIONS["What the first cell does"]
     assert "%env SINPE_SOURCE=" in SECTIONS["What the first cell does"]
-    assert "book/how-to-run.html" in cell and "## When the first cell fails" in PAGE
+    assert 'book/how-to-run.html#when-the-first-cell-fails"' in cell
+    assert "\n(when-the-first-cell-fails)=\n## When the first cell fails\n" in PAGE
 
 
 def test_the_bounds_that_are_stated_are_those_of_the_list():

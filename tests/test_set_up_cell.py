@@ -14,7 +14,7 @@ import environment
 import nbformat
 import pytest
 from contract import Course
-from contract.set_up import set_up
+from contract.set_up import set_up, write
 from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
@@ -36,7 +36,7 @@ class Host:
     """
 
     def __init__(self, folder):
-        self.linked, self.shop = folder / "linked", folder / "shop"
+        self.folder, self.linked, self.shop = folder, folder / "linked", folder / "shop"
         self.linked.mkdir()
         self.shop.mkdir()
         venv.create(folder / "python", symlinks=True, with_pip=False)
@@ -73,7 +73,7 @@ class Host:
         """Run cells one after the other, the set-up cell in front of the last. Returns what each
         shows: its text, or its error as (name, what the page shows); None if it did not run.
         """
-        python, folder = str(self.python), str(self.shop.parent)
+        python, folder = str(self.python), str(self.folder)
 
         class Manager(KernelSpecManager):
             def get_kernel_spec(self, kernel_name):
@@ -133,6 +133,19 @@ IMPORTED = "import numpy\nprint(numpy.__version__)"
 USED = f"import sinpe\n{IMPORTED}\nprint(sinpe.sinusoidal_encoding(3, 4).shape)"
 
 
+def test_it_is_written_into_every_notebook_in_place_of_another(tmp_path):
+    shutil.copy(ROOT / "_config.yml", tmp_path)
+    (tmp_path / "notebooks").mkdir()
+    paths = sorted((ROOT / "notebooks").glob("*.ipynb"))[:2]
+    for path, old in zip(paths, ("getattr(find_spec", "Install sinpe where"), strict=True):
+        text = path.read_text(encoding="utf-8")
+        (tmp_path / "notebooks" / path.name).write_text(text.replace(old, "?", 1), encoding="utf-8")
+    assert write(tmp_path) == [path.name for path in paths]
+    for path in paths:
+        assert (tmp_path / "notebooks" / path.name).read_bytes() == path.read_bytes()
+    assert write(tmp_path) == []
+
+
 def test_where_sinpe_is_there_it_does_nothing(run_python):
     before = "before = set(globals()) | {'before', 'find_spec'}\n"
     after = "\nassert set(globals()) == before"
@@ -143,6 +156,7 @@ def test_where_sinpe_is_there_it_does_nothing(run_python):
 def test_what_is_missing_is_installed_and_nothing_is_replaced(host, wheel, source):
     import numpy
 
+    (host.folder / "sinpe").mkdir()  # a clone beside the notebook is no installation
     host.lacks("tqdm")
     host.offers("tqdm", "99.0")
     host.offers("numpy", "99.0")  # newer, and nobody asked for it
@@ -159,7 +173,7 @@ def refused(shown, source):
     name, text = shown
     start, end = f"sinpe could not be installed from {source} (", "): set SINPE_SOURCE to another"
     assert name == "NotInstalled" and text.startswith(start) and text.count("\n") == 0
-    assert text.endswith("book/how-to-run.html") and "\x1b" not in text
+    assert text.endswith("/book/how-to-run.html#when-the-first-cell-fails") and "\x1b" not in text
     return text.removeprefix(start).partition(end)[0]
 
 

@@ -1,14 +1,23 @@
 """The set-up cell: the first code cell of every notebook, the same in all of them.
 
-Where sinpe is there it does nothing and prints nothing. Elsewhere it installs sinpe with what that
-needs, and holds pip to the version of everything that is installed: a package that the kernel has
-loaded must not be replaced under it. Where pip cannot do that, the cell says so in one sentence and
-ends as an error, which keeps the cells below from running.
+Where sinpe is there it does nothing and prints nothing; a folder of this name beside the notebook,
+a clone say, is found too, but has no origin. Elsewhere it installs sinpe with what that needs, and
+holds pip to the version of everything that is installed: a package that the kernel has loaded must
+not be replaced under it. Where pip cannot do that, the cell says so in one sentence and ends as an
+error, which keeps the cells below from running.
+
+    python tests/contract/set_up.py    # write it into all notebooks, after a change here
 """
+
+from pathlib import Path
+
+import nbformat
+import yaml
 
 SOURCE = r"""from importlib.util import find_spec
 
-if not find_spec("sinpe"):  # install it; what is installed already keeps its version
+# Install sinpe where it is missing; what is installed already keeps its version
+if not getattr(find_spec("sinpe"), "origin", None):
     import os
     import re
     import sys
@@ -17,7 +26,7 @@ if not find_spec("sinpe"):  # install it; what is installed already keeps its ve
     from subprocess import run
 
     home = "git+https://github.com/OWNER/NAME"
-    guide = "https://OWNER.github.io/NAME/book/how-to-run.html"
+    guide = "https://OWNER.github.io/NAME/book/how-to-run.html#when-the-first-cell-fails"
     source = os.environ.get("SINPE_SOURCE") or home
 
     class NotInstalled(Exception):
@@ -46,3 +55,24 @@ def set_up(repository):
     """The source of the cell in the course at owner/name."""
     owner, name = repository.split("/")
     return SOURCE.replace("OWNER", owner).replace("NAME", name)
+
+
+def write(root):
+    """Put the cell into every notebook of the course at root, in place of the set-up cell that is
+    there. Returns the names of those that changed.
+    """
+    config = yaml.safe_load((root / "_config.yml").read_text(encoding="utf-8"))
+    source = set_up(config["repository"]["url"].removeprefix("https://github.com/"))
+    changed = []
+    for path in sorted((root / "notebooks").glob("*.ipynb")):
+        notebook = nbformat.read(path, as_version=4)
+        first = next(cell for cell in notebook.cells if cell.cell_type == "code")
+        if first.metadata.get("tags") == ["remove-cell"] and first.source != source:
+            first.source = source
+            path.write_text(nbformat.writes(notebook) + "\n", encoding="utf-8")
+            changed.append(path.name)
+    return changed
+
+
+if __name__ == "__main__":
+    print("\n".join(write(Path(__file__).resolve().parents[2])) or "nothing to do")
