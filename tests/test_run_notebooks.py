@@ -55,7 +55,7 @@ def test_it_uses_the_kernel_of_this_python(stored, monkeypatch, foreign_kernel):
         ("# @title Check: one is one\nassert 1 == int('1')", ["hide-cell"], True),
         ("# @title Draw it\n'1'", ["hide-input"], True),
         ("# @title Draw it\n'1'", [], False),
-        ("# @title Draw it\n'1'", ["remove-cell"], False),
+        ("# @title Set-up\n'1'", ["remove-cell"], True),
         ("'1'", ["hide-input"], False),  # both programs would show an empty line
     ],
 )

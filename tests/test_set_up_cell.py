@@ -137,7 +137,7 @@ def test_it_is_written_into_every_notebook_in_place_of_another(tmp_path):
     shutil.copy(ROOT / "_config.yml", tmp_path)
     (tmp_path / "notebooks").mkdir()
     paths = sorted((ROOT / "notebooks").glob("*.ipynb"))[:2]
-    for path, old in zip(paths, ("getattr(find_spec", "Install sinpe where"), strict=True):
+    for path, old in zip(paths, ("getattr(find_spec", "What is installed"), strict=True):
         text = path.read_text(encoding="utf-8")
         (tmp_path / "notebooks" / path.name).write_text(text.replace(old, "?", 1), encoding="utf-8")
     assert write(tmp_path) == [path.name for path in paths]

@@ -74,10 +74,10 @@ def execute(path):
 
 
 def folding(cell):
-    """What folds a cell in Colab and in Jupyter, where its tag folds it on the site. Both show the
-    first line of a folded cell, so a cell without a title stays open there.
+    """What folds a cell in Colab and in Jupyter, where its tag folds it on the site or leaves it
+    out. Both show the first line of a folded cell, so a cell without a title stays open there.
     """
-    folded = {"hide-input", "hide-cell"} & set(cell.metadata.get("tags", []))
+    folded = {"remove-cell", "hide-input", "hide-cell"} & set(cell.metadata.get("tags", []))
     return FOLDED if folded and cell.source.startswith("# @title ") else {}
 
 

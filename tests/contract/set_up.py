@@ -14,9 +14,10 @@ from pathlib import Path
 import nbformat
 import yaml
 
-SOURCE = r"""from importlib.util import find_spec
+SOURCE = r"""# @title Set-up: installs sinpe where it is missing. Run this cell first
+from importlib.util import find_spec
 
-# Install sinpe where it is missing; what is installed already keeps its version
+# What is installed already keeps its version
 if not getattr(find_spec("sinpe"), "origin", None):
     import os
     import re

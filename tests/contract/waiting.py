@@ -12,8 +12,10 @@ WORDS = (10, 20)  # of prose for a line of code
 
 
 def small_cells(notebook):
-    """A cell fits one idea, a notebook one sitting. Blank lines do not count; solutions do."""
-    counts = [len(cell.lines) for cell in notebook.code]
+    """A cell fits one idea, a notebook one sitting. Blank lines and those of the set-up cell do not
+    count; solutions do.
+    """
+    counts = [len(cell.lines) if cell.source != notebook.setup else 0 for cell in notebook.code]
     if len(counts) > MAX_CELLS:
         yield f"{len(counts)} code cells; at most {MAX_CELLS} fit one sitting"
     if counts and median(counts) > MEDIAN_LINES:
@@ -31,7 +33,7 @@ def small_cells(notebook):
 def words_and_code_in_balance(notebook):
     """Ten to twenty words of prose for a line of code: less is a dump, more is a wall."""
     words = sum(len(re.findall(r"\w+", without_code(cell.source))) for cell in notebook.markdown)
-    lines = sum(len(cell.lines) for cell in notebook.code)
+    lines = sum(len(cell.lines) for cell in notebook.python)
     if lines and not WORDS[0] <= round(words / lines) <= WORDS[1]:
         yield (
             f"{words} words of prose for {lines} lines of code, {words / lines:.1f} a line; it"
