@@ -74,6 +74,7 @@ def test_a_test_is_judged(test, expected):
         ((Outcome("down", "lower"), Outcome("unclear", "lower")), "mixed"),
         ((Outcome("unclear", "higher"), Outcome("up", "lower")), "refuted"),
         ((Outcome("unclear", "higher"), Outcome("unclear", "lower")), "undecided"),
+        ((Outcome("down", "lower"), Outcome("absent", "lower")), "not run"),
     ],
 )
 def test_a_prediction_is_judged_by_all_its_tests(tests, verdict):

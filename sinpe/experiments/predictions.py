@@ -47,8 +47,8 @@ class Judgement:
     """A prediction after the study. results: (test, what was found, "confirmed" | "refuted" |
     "undecided" | "not run") for each test.
 
-    verdict: "confirmed" if every test was, "mixed" if some were and others were not, "refuted" if
-        none was and at least one was refuted, else "undecided".
+    verdict: "not run" as long as one test is; "confirmed" if every test was, "mixed" if some were
+        and others were not, "refuted" if none was and at least one was refuted, else "undecided".
     """
 
     prediction: Prediction
@@ -59,6 +59,8 @@ class Judgement:
         outcomes = {outcome for _, _, outcome in self.results}
         if len(outcomes) == 1:
             return outcomes.pop()
+        if "not run" in outcomes:
+            return "not run"
         return (
             "mixed"
             if "confirmed" in outcomes
