@@ -74,10 +74,14 @@ def test_the_bounds_that_are_stated_are_those_of_the_list():
     stated = re.search(r"NumPy ([\d.]+) or newer and\s+PyTorch ([\d.]+) or newer", PAGE).groups()
     assert stated == (bounds["numpy"], bounds["torch"])
     assert f"depends on numpy>={bounds['numpy']}" in SECTIONS["When the first cell fails"]
-    named = re.search(
-        r"those of (.*?) that", SECTIONS["What the first cell does"].replace("\n", " ")
-    )
-    assert re.split(", | and ", named[1].lower().replace("pytorch", "torch")) == list(bounds)
+    for section, pattern in {
+        "What the first cell does": r"those of (.*?) that are missing",
+        "Without a network": r"to that file\. (.*?) have to be there",
+    }.items():
+        (named,) = re.findall(pattern, SECTIONS[section].replace("\n", " "))
+        assert re.split(", | and ", named.lower().replace("pytorch", "torch")) == list(bounds)
+    (without,) = re.findall(r"pip install (.*) ipykernel$", PAGE, re.MULTILINE)
+    assert without.split() == [name for name in bounds if name != "torch"]
 
 
 def test_the_systems_that_are_said_to_be_tested_are_those_of_the_workflows():
