@@ -233,7 +233,8 @@ class Dropout(nn.Module):
         if not self.p or not self.training:
             return x
         # drawn where the generator lives, so that every device has the same masks
-        kept = torch.rand(x.shape, generator=self.generator) >= self.p
+        drawn = torch.rand(x.shape, generator=self.generator, device=self.generator.device)
+        kept = drawn >= self.p
         return x * kept.to(x.device) / (1 - self.p)
 
     def extra_repr(self):

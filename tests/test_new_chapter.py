@@ -1,5 +1,7 @@
 """The skeleton of a new chapter: it runs as it is and keeps every rule, under any number."""
 
+import re
+
 import new_chapter
 import pytest
 import run_notebooks
@@ -35,10 +37,20 @@ def test_the_example_of_the_rules_is_the_skeleton_with_the_outputs_of_a_run(cour
         assert [t for k, t in real if k == "stdout"] == [t for k, t in shown if k == "stdout"]
 
 
-@pytest.mark.parametrize("name", ["my_topic", "1_my_topic", "19_My_topic", "19_my_topic.ipynb"])
+@pytest.mark.parametrize(
+    "name", ["my_topic", "1_my_topic", "19_My_topic", "19_my_topic.ipynb", "19_", "١٩_my_topic"]
+)
 def test_a_name_that_is_none_is_refused(course, name):
     with pytest.raises(SystemExit, match="new_chapter"):
         new_chapter.main([name, "My topic"], course.root)
+
+
+@pytest.mark.parametrize("title", ["", "  ", "My topic\nand more"])
+def test_a_title_that_is_none_is_refused_and_nothing_written(course, title):
+    before = sorted((course.root / "notebooks").iterdir())
+    with pytest.raises(SystemExit, match=re.escape(f"one line of text, got {title!r}")):
+        new_chapter.main(["19_my_topic", title], course.root)
+    assert sorted((course.root / "notebooks").iterdir()) == before
 
 
 def test_a_number_that_is_taken_is_refused(course):

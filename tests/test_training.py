@@ -1,6 +1,7 @@
 """Training: a frozen configuration in, one record out, the same record every time."""
 
 import json
+import math
 import re
 import signal
 import subprocess
@@ -191,6 +192,20 @@ def test_a_diverging_run_says_so():
         Run(small(learning_rate=1e30, warmup=0)).fit()
 
 
+@pytest.mark.parametrize("name", ["curve", "log"])
+def test_a_record_with_a_number_that_is_not_finite_is_not_made(name, monkeypatch):
+    fit = Run.fit
+
+    def spoiled(run, progress):
+        fit(run, progress)
+        setattr(run, name, {"curve": [(0, 1.0), (1, math.inf)], "log": {"clip": [math.nan]}}[name])
+        return run
+
+    monkeypatch.setattr(Run, "fit", spoiled)
+    with pytest.raises(FloatingPointError, match=f"the {name} is not finite after .*(inf|nan)"):
+        train(small())
+
+
 def test_positions_are_built_from_names():
     assert isinstance(build_position(small()), SinusoidalEncoding)
     assert isinstance(build_position(small(position="none")), NoPosition)
@@ -211,6 +226,8 @@ def test_positions_are_built_from_names():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
+        ({"model": None}, "model must be a TransformerConfig, got None"),
+        ({"model": {"vocab_size": 8}}, "model must be a TransformerConfig, got {'vocab_size': 8}"),
         ({"steps": 0}, "steps .* 0"),
         ({"batch_size": 2.5}, r"batch_size .* 2\.5"),
         ({"learning_rate": float("nan")}, "learning_rate .* nan"),

@@ -294,6 +294,14 @@ def test_the_default_measures_what_it_always_did():
             "tune reads 16 positions, and the learned table of 'learned' has fewer rows",
         ),
         (
+            {
+                "measure_options": (("tune", 3),),
+                "treatment": "scaled-way-in",
+                "treatment_options": (("factor", 2.0),),
+            },
+            "treatment must be 'none' where tune trains on.* got 'scaled-way-in'",
+        ),
+        (
             {"measure_options": (("tune", 3),), "batch_size": 6},
             "batch_size must be a multiple of 4 .* got 6",
         ),

@@ -146,6 +146,33 @@ def test_dropout_works_in_steps_alone_and_a_run_with_it_repeats():
     assert torch.equal(run.model(batch[0]), run.model(batch[0]))
 
 
+def test_a_step_that_failed_leaves_no_masks_in_what_is_read_afterwards():
+    config = small()
+    run = Run(replace(config, model=replace(config.model, dropout=0.3)))
+    data = run.held_out("validation", 16)
+    before = run.evaluate(data)
+    tokens, targets = data[0]
+    with pytest.raises(ValueError, match="tokens must be in"):
+        run.step(run.optimizer(), (tokens + 1000, targets))
+    assert run.evaluate(data) == run.evaluate(data) == before
+
+
+@pytest.mark.parametrize("optimizer", ["adamw", "sgd"])
+def test_a_tied_matrix_that_is_frozen_is_frozen_as_the_output_and_the_others_alone_are_clipped(
+    optimizer,
+):
+    run = Run(small(table_rate=0, optimizer=optimizer, clip=1e-3))
+    run.model.embedding.table.weight.grad = torch.full_like(
+        run.model.embedding.table.weight, 1e6
+    )  # of an earlier training, say
+    start, batch = weights(run), run.held_out("validation", 16)[0]
+    run.step(run.optimizer(), batch)
+    assert torch.equal(run.model.embedding.table.weight, start["table"][0])
+    assert run.model.embedding.table.weight.grad is None
+    parts = [weight.grad.norm() for weight in run._groups()["rest"]]
+    assert torch.stack(parts).norm().item() == pytest.approx(1e-3, rel=1e-3)
+
+
 def test_another_seed_draws_other_masks():
     config = small()
     config = replace(config, model=replace(config.model, dropout=0.3))
@@ -159,7 +186,10 @@ def test_another_seed_draws_other_masks():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"table_rate": -1.0}, r"table_rate .* -1\.0"),
+        ({"table_rate": -1.0}, r"table_rate must be 0 or a positive .* -1\.0"),
+        ({"table_rate": False}, "table_rate .* False"),
+        ({"rest_rate": float("nan")}, "rest_rate .* nan"),
+        ({"rest_rate": 10**400}, "rest_rate .* 1329 bits"),
         ({"output_rate": float("inf")}, "output_rate .* inf"),
         ({"rest_rate": "1"}, "rest_rate .* '1'"),
         (
@@ -183,6 +213,10 @@ def test_another_seed_draws_other_masks():
         (
             {"treatment": "scaled-way-in", "treatment_options": (("factor", -1.0),)},
             r"factor .* -1\.0",
+        ),
+        (
+            {"treatment": "scaled-way-in", "treatment_options": (("factor", False),)},
+            "factor must be 0 or a positive .* False",
         ),
         (
             {"treatment": "yoked", "treatment_options": (("table_rate", 0.0),)},

@@ -93,6 +93,41 @@ def test_a_run_that_is_trained_again_is_treated_as_before():
     assert torch.equal(way_in, total)  # untied, there is no other way
 
 
+def test_an_output_is_copied_once():
+    run = Run(text(treatment="copied-output")).fit()
+    before = run.model.unembedding.weight.clone()
+    run.treatment.start(run)
+    assert torch.equal(run.model.unembedding.weight, before)
+
+
+def test_trained_again_a_pinned_run_keeps_its_loudness_and_its_nominal_step():
+    run = Run(text(table_rate=100.0, treatment="pinned"))
+    start = loudness(run.model, frequencies(run.task))
+    for _ in range(2):
+        run.fit()
+        assert loudness(run.model, frequencies(run.task)) == pytest.approx(start, rel=1e-5)
+        assert run.rates["table"] * run.model.embedding.scale == pytest.approx(100.0)
+
+
+def test_silence_cannot_be_led_and_that_is_said():
+    config = text(treatment="pinned")
+    config = replace(config, model=replace(config.model, init_std=1e-30))
+    with pytest.raises(FloatingPointError, match="loudness of the tokens is 0 at step 1 of"):
+        Run(config).fit()
+
+
+def test_rows_and_gradients_of_zero_are_logged_as_parts_of_zero():
+    config = text(treatment="scaled-way-in", treatment_options=(("factor", 0),), log_every=1)
+    still = Run(replace(config, rest_rate=0, output_rate=0)).fit()
+    assert set(still.log["gradient_norm"]) == set(still.log["table_share"]) == {0.0}
+    run = Run(text(log_every=1, tied=True))
+    with torch.no_grad():
+        run.model.embedding.table.weight.zero_()
+    log = run.fit().log
+    assert all(math.isfinite(value) for values in log.values() for value in values)
+    assert log["input_turn"][0] == log["input_step"][0] > 0  # no row that it could lie along
+
+
 def by_hand(run, tokens, targets):
     """Gradient of the embedding matrix by the way in alone, and in all, without hooks."""
     model = run.model

@@ -2,6 +2,8 @@
 says.
 """
 
+import copy
+import io
 import math
 
 import pytest
@@ -300,6 +302,19 @@ def test_dropout_keeps_the_mean_and_drops_its_share():
     assert y.unique().tolist() == pytest.approx([0, 4 / 3])
     assert (y == 0).float().mean().item() == pytest.approx(0.25, abs=0.01)
     assert dropout.eval()(x) is x
+
+
+def test_masks_are_drawn_beside_their_generator_and_copied_with_the_model():
+    model, ids = Transformer(config(dropout=0.5), NoPosition()), tokens()
+    copied, saved = copy.deepcopy(model), io.BytesIO()
+    torch.save(model, saved)
+    saved.seek(0)
+    loaded = torch.load(saved, weights_only=False)
+    with torch.device("meta"):  # a default device, on which the generator does not live
+        first = model(ids)
+    for other in (copied, loaded):
+        assert torch.equal(other(ids), first)
+    assert not torch.equal(model(ids), first)
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64])

@@ -272,9 +272,11 @@ def _metadata(number, kind="idea"):
 
 
 def main(arguments, root=ROOT):
-    if len(arguments) != 2 or not re.fullmatch(r"\d\d_[a-z0-9]+(_[a-z0-9]+)*", arguments[0]):
+    if len(arguments) != 2 or not re.fullmatch(r"[0-9]{2}(_[a-z0-9]+)+", arguments[0]):
         raise SystemExit(__doc__)
     stem, title = arguments
+    if not title.strip() or len(title.splitlines()) > 1:
+        raise SystemExit(f"a title is one line of text, got {title!r}")
     path = root / "notebooks" / f"{stem}.ipynb"
     others = sorted((root / "notebooks").glob("*.ipynb"))
     taken = [other.name for other in others if other.name[:3] == stem[:3]]

@@ -119,10 +119,11 @@ class Study:
         Raises ValueError if there is none.
         """
         only = (only,) if isinstance(only, str) else only
+        # every name contains an empty text
         if not isinstance(only, list | tuple | set) or not all(
-            isinstance(text, str) for text in only
+            isinstance(text, str) and text for text in only
         ):
-            raise ValueError(f"only must be a text or a list of texts, got {only!r}")
+            raise ValueError(f"only must be a text or a list of texts, none empty, got {only!r}")
         chosen = [
             cell for cell in self.cells if not only or any(text in cell.name for text in only)
         ]

@@ -156,3 +156,13 @@ def check_positive(name, value):
         raise ValueError(
             f"{name} must be a positive finite number, got an integer of {value.bit_length()} bits"
         ) from None
+
+
+def check_positive_or_zero(name, value):
+    """`value` as a float, or ValueError unless it is 0, or positive and finite."""
+    if isinstance(value, int | float) and not isinstance(value, bool) and value == 0:
+        return 0.0
+    try:
+        return check_positive(name, value)
+    except ValueError as error:
+        raise ValueError(str(error).replace("must be", "must be 0 or", 1)) from None

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from sinpe.positions.base import check_positive, check_size
+from sinpe.positions.base import check_positive, check_positive_or_zero, check_size
 from sinpe.tasks import build_task
 from sinpe.training import measures, treatments
 from sinpe.transformer import TransformerConfig
@@ -23,7 +23,8 @@ class RunConfig:
         seed.
     measure, measure_options: what is measured at the end, see measures.
     table_rate, output_rate, rest_rate: multiples of the learning rate for the embedding matrix, for
-        an output matrix of its own, and for all other weights; 0 freezes.
+        an output matrix of its own, and for all other weights; 0 freezes. A tied matrix has one
+        rate, table_rate: frozen, it is frozen as the output too.
     optimizer: "adamw", with betas 0.9 and 0.98 and no weight decay, or "sgd", with momentum 0.9.
         clip: the largest norm of the gradient of all weights that move; None does not clip.
     treatment, treatment_options: what a study does to the run besides, see treatments. log_every:
@@ -54,6 +55,8 @@ class RunConfig:
     log_every: int = 0
 
     def __post_init__(self):
+        if not isinstance(self.model, TransformerConfig):
+            raise ValueError(f"model must be a TransformerConfig, got {self.model!r:.100}")
         for name in ("length", "batch_size", "steps", "evaluations", "evaluation_sequences"):
             check_size(name, getattr(self, name))
         check_positive("learning_rate", self.learning_rate)
@@ -91,8 +94,7 @@ class RunConfig:
     def _check_optimization(self):
         rates = {name: getattr(self, name) for name in ("table_rate", "output_rate", "rest_rate")}
         for name, value in rates.items():
-            if value != 0:
-                check_positive(name, value)
+            check_positive_or_zero(name, value)
         if self.model.tied:
             if self.output_rate != 1:
                 raise ValueError(

@@ -45,7 +45,7 @@ class Log:
                 hooks.callback(handle.remove)
             yield lambda: found.update(_gradients(run, batch[0], seen))
         change = _heard(run.model) - before
-        along = (change * before).sum(1, True) / before.square().sum(1, True) * before
+        along = (change * before).sum(1, True) / _above_0(before.square().sum(1, True)) * before
         found |= {
             "token_rms": self._rms(before),
             "displacement": self._rms(before - self._start),
@@ -140,7 +140,7 @@ def _gradients(run, tokens, seen):
     cosine = (way_in * way_out).sum() / (way_in.norm() * way_out.norm()).clamp(min=1e-30)
     found = {
         "gradient_norm": norm,
-        "table_share": total.norm() / norm,
+        "table_share": total.norm() / _above_0(norm),
         "in_norm": way_in.norm(),
         "out_norm": way_out.norm(),
         "in_out_cosine": cosine,
@@ -148,6 +148,11 @@ def _gradients(run, tokens, seen):
     if run.config.clip is not None:
         found["clip"] = min(1.0, run.config.clip / (norm.item() + 1e-6))
     return {name: float(value) for name, value in found.items()}
+
+
+def _above_0(x):
+    """x to divide by: a row, or a gradient, of which nothing is there has no part either."""
+    return x.clamp(min=torch.finfo(x.dtype).tiny)
 
 
 def _rounded(value):

@@ -84,6 +84,8 @@ class Run:
             rate = getattr(config, f"{name}_rate")
             for weight in weights:
                 weight.requires_grad_(rate > 0)
+                if not rate:
+                    weight.grad = None  # one of an earlier backward would count in clipping
             if weights and rate:
                 groups.append({"params": weights, "name": name, "lr": config.learning_rate * rate})
         if config.optimizer == "sgd":
@@ -127,6 +129,7 @@ class Run:
         """
         if not isinstance(data, list | tuple):
             raise ValueError(f"data must be a list of batches, got {type(data).__name__}")
+        self.model.eval()  # a step that failed has left it in training, where dropout is at work
         loss = hits = count = 0
         for tokens, targets in (_checked("data", batch) for batch in data):
             logits, asked = self.model(tokens), targets != IGNORE
@@ -183,6 +186,10 @@ def train(config, progress=lambda steps: steps, device="cpu"):
     metrics = measures.MEASURES[config.measure](run, **dict(config.measure_options))
     if not all(map(math.isfinite, measures.numbers(metrics))):
         raise FloatingPointError(f"the held-out loss is not finite after {config}: {metrics}")
+    curve = [list(point) for point in run.curve]
+    for name, values in {"curve": curve, "log": run.log}.items():
+        if not all(map(math.isfinite, measures.numbers(values))):
+            raise FloatingPointError(f"the {name} is not finite after {config}: {values}")
     if run.log:
         metrics = {**metrics, "log": run.log}
     environment = {
@@ -195,7 +202,7 @@ def train(config, progress=lambda steps: steps, device="cpu"):
     return {
         "config": asdict(config),
         "seed": config.seed,
-        "curve": [list(point) for point in run.curve],
+        "curve": curve,
         "metrics": metrics,
         "environment": environment,
     }

@@ -201,6 +201,11 @@ def _check_lengths(config, extension=None, tune=0):
                 "position_options must be empty where an extension is put in, got"
                 f" {config.position_options!r} and {extension!r}"
             )
+    if tune and config.treatment != "none":
+        raise ValueError(
+            "treatment must be 'none' where tune trains on: it would be put on a second time, got"
+            f" {config.treatment!r}"
+        )
     if tune and config.batch_size % TUNED:
         raise ValueError(
             f"batch_size must be a multiple of {TUNED} where tune keeps the tokens a step at"

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from sinpe.positions.base import check_positive
+from sinpe.positions.base import check_positive, check_positive_or_zero
 
 
 @dataclass
@@ -28,9 +28,14 @@ class Treatment:
 class CopiedOutput(Treatment):
     """The output matrix starts as a copy of the embedding matrix, and goes its own way."""
 
+    def __post_init__(self):
+        self.copied = False
+
     @torch.no_grad()
     def start(self, run):
-        run.model.unembedding.weight.copy_(run.model.embedding.table.weight)
+        if not self.copied:  # trained again, a run goes on from what the output has learned
+            run.model.unembedding.weight.copy_(run.model.embedding.table.weight)
+            self.copied = True
 
 
 @dataclass
@@ -42,8 +47,7 @@ class ScaledWayIn(Treatment):
     factor: float
 
     def __post_init__(self):
-        if self.factor != 0:
-            check_positive("factor", self.factor)
+        check_positive_or_zero("factor", self.factor)
         self.hook = None
 
     def start(self, run):
@@ -64,14 +68,24 @@ class Led(Treatment):
     step of the input stays as configured.
     """
 
+    usual = None  # the factor as configured: trained again, a run starts from a moved one
+
     def start(self, run):
-        self.usual, self.weights = run.model.embedding.scale, frequencies(run.task)
+        if self.usual is None:
+            self.usual = run.model.embedding.scale
+        self.weights = frequencies(run.task)
         self.path = self.leading(run)
 
     @torch.no_grad()
     def after(self, run, step):
-        embedding = run.model.embedding
-        embedding.scale = self.path(step) / loudness(run.model, self.weights, factor=1.0)
+        embedding, wanted = run.model.embedding, self.path(step)
+        rows = loudness(run.model, self.weights, factor=1.0)
+        if not wanted or not rows:
+            raise FloatingPointError(
+                f"the loudness of the tokens is 0 at step {step} of {run.config}, and no factor"
+                " leads it from there"
+            )
+        embedding.scale = wanted / rows
         run.rates["table"] = run.config.table_rate * self.usual / embedding.scale
 
     def leading(self, run):
