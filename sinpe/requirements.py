@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sinpe.tables import table
+
 FIRST = np.arange(1000.0)
 FAR = 2.0**20 + np.arange(100)
 OFFSETS = (1, 7, 0.5)
@@ -130,3 +132,16 @@ def score(code, d_model=64):
 
     measured = {name: asked.measure(checked) for name, asked in REQUIREMENTS.items()}
     return {name: Score(value, REQUIREMENTS[name].holds(value)) for name, value in measured.items()}
+
+
+def scoreboard(scores):
+    """A table of scores {name: what score returned}: one row a name, one column a requirement; a
+    "no" says what was measured. ValueError where there is no score.
+    """
+    rows = [
+        [name, *("yes" if one.passed else f"no: {one.measured:.1g}" for one in found.values())]
+        for name, found in scores.items()
+    ]
+    return table(
+        rows, dict.fromkeys(["code", *REQUIREMENTS], ""), caption="Which code keeps which limit."
+    )
