@@ -16,7 +16,7 @@ SETUP := $(PYTHON) tools/environment.py $(VENV) --torch-index "$(TORCH_INDEX)" $
 SETUP += $(if $(NEWEST),--newest) $(if $(OLDEST),--oldest $(OLDEST)) --extras
 
 .DEFAULT_GOAL := help
-.PHONY: help book serve test test-package bench check-notebooks notebooks lint format links results retarget lock install clean
+.PHONY: help book serve test test-package bench check-notebooks notebooks chapter lint format links results retarget lock install clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -48,6 +48,10 @@ check-notebooks: ## run copies of the notebooks and compare the outputs; NB=02 t
 notebooks: ## execute notebooks in place; NB=02 as above
 	@$(SETUP) test
 	$(PY) tools/run_notebooks.py $(NB)
+
+chapter: ## write a new chapter that keeps every rule already: NAME=19_my_topic TITLE="My topic"
+	@$(SETUP) test
+	$(PY) tools/new_chapter.py "$(NAME)" "$(TITLE)"
 
 lint: ## ruff and codespell, notebooks too; zizmor and actionlint on the workflows
 	@$(SETUP) lint

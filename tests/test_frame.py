@@ -74,8 +74,10 @@ def test_bounds_are_lower_bounds(extra):
 def test_the_extras_and_the_core_are_what_the_course_promises():
     assert {"book", "test", "lint", "cluster", "peers"} <= set(EXTRAS)
     assert {r.name: str(r.specifier) for r in CORE} | {"tqdm": ""} == {
-        "numpy": ">=2.1",
+        "jinja2": ">=3.1.2",
         "matplotlib": ">=3.10",
+        "numpy": ">=2.1",
+        "pandas": ">=2.2.2",
         "torch": ">=2.11",
         "tqdm": "",
     }

@@ -49,6 +49,23 @@ def test_it_uses_the_kernel_of_this_python(stored, monkeypatch, foreign_kernel):
     assert nbformat.read(path, as_version=4).cells[0].outputs[0].text.strip() == sys.executable
 
 
+@pytest.mark.parametrize(
+    ("source", "tags", "folded"),
+    [
+        ("# @title Check: one is one\nassert 1 == int('1')", ["hide-cell"], True),
+        ("# @title Draw it\n'1'", ["hide-input"], True),
+        ("# @title Draw it\n'1'", [], False),
+        ("# @title Draw it\n'1'", ["remove-cell"], False),
+        ("'1'", ["hide-input"], False),  # both programs would show an empty line
+    ],
+)
+def test_what_is_folded_on_the_site_is_folded_in_colab_and_in_jupyter(stored, source, tags, folded):
+    path = stored(source, tags=tags, cellView="both", jupyter={"outputs_hidden": True})
+    run_notebooks.execute(path)
+    metadata = {"tags": tags} | (run_notebooks.FOLDED if folded else {})
+    assert nbformat.read(path, as_version=4).cells[0].metadata == metadata
+
+
 def test_it_stores_outputs_with_clean_metadata_and_the_second_run_changes_nothing(stored):
     path = stored(
         "import os\nprint(os.listdir())",

@@ -22,8 +22,8 @@ NOTEBOOK_METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
-# the last two fold a solution in Colab and in Jupyter
-CELL_METADATA = {"tags", "mystnb", "cellView", "jupyter"}
+CELL_METADATA = {"tags", "mystnb"}
+FOLDED = {"cellView": "form", "jupyter": {"source_hidden": True}}  # Colab's way, and Jupyter's
 TIMEOUT = 120
 
 
@@ -68,9 +68,17 @@ def execute(path):
     path.write_text(nbformat.writes(clean(notebook)) + "\n", encoding="utf-8")
 
 
+def folding(cell):
+    """What folds a cell in Colab and in Jupyter, where its tag folds it on the site. Both show the
+    first line of a folded cell, so a cell without a title stays open there.
+    """
+    folded = {"hide-input", "hide-cell"} & set(cell.metadata.get("tags", []))
+    return FOLDED if folded and cell.source.startswith("# @title ") else {}
+
+
 def clean(notebook):
-    """Keep only the metadata the course uses, and give each stored picture its alternative text for
-    Jupyter and Colab.
+    """Keep only the metadata the course uses, fold in Colab and Jupyter what is folded on the site,
+    and give each stored picture its alternative text for them.
     """
     notebook.metadata = nbformat.from_dict(
         {**NOTEBOOK_METADATA, **{k: v for k, v in notebook.metadata.items() if k == "lite"}}
@@ -78,7 +86,7 @@ def clean(notebook):
     notebook.nbformat_minor = 5
     for cell in notebook.cells:
         cell.metadata = nbformat.from_dict(
-            {k: v for k, v in cell.metadata.items() if k in CELL_METADATA}
+            {k: v for k, v in cell.metadata.items() if k in CELL_METADATA} | folding(cell)
         )
         alt = cell.metadata.get("mystnb", {}).get("image", {}).get("alt")
         for output in cell.get("outputs", []):

@@ -3,9 +3,11 @@ place at a time.
 """
 
 import nbformat
+from new_chapter import FIGURE as DRAWN
+from new_chapter import skeleton
 
 from contract.notebook import SETUP, Course, Notebook
-from contract.spine import SOLUTION, launch_line
+from contract.spine import launch_line
 
 NAME = "01_small.ipynb"
 CONFIG = "repository:\n  url: https://github.com/owner/name\n  branch: main\n"
@@ -13,11 +15,18 @@ TOC = (
     "format: jb-book\nroot: book/index\nparts:\n  - caption: One\n    chapters:\n      - file:"
     " notebooks/01_small\n      - file: book/notation\n"
 )
-FIGURE = {
-    "figure": {"name": "fig-01-wave", "caption": "One period of the sine wave."},
-    "image": {"alt": "A curve rises from zero, falls, and returns to zero."},
-}
+FIGURE = {**DRAWN, "figure": {**DRAWN["figure"], "name": "fig-01-wave"}}
 SVG = '<svg xmlns="http://www.w3.org/2000/svg"><path d="M 0 1"/></svg>'
+SHOWN = {  # what the cells show
+    "figure": {"image/svg+xml": SVG, "image/png": "iVBORw0KGgo=", "text/plain": "figure"},
+    "values": "largest: 1.0000 at 1.5708\n",
+    "spread": "spread ≈0.31\n",
+    "numbers": {
+        "text/html": "<table><caption>Three angles.</caption></table>",
+        "text/plain": "Three angles.",
+    },
+}
+NOT_ATTEMPTED = {"text/plain": "Not attempted: replace the `...`."}
 
 
 def course(folder):
@@ -45,128 +54,28 @@ def find(node, name):
 
 
 def nodes(example):
-    """The notebook as nbformat nodes; cell ids say what each cell is."""
-    title = launch_line(Notebook(NAME, "", example))
-    node = nbformat.v4.new_notebook(
-        metadata={
-            "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
-            "language_info": {"name": "python"},
-        }
-    )
-    cells = [
-        ("title", f"# A small chapter\n\nAfter it you can read a wave.\n\n{title}"),
-        (
-            "goals",
-            (
-                "**You will be able to**\n\n- draw a wave\n- name its length\n- test it\n\n**You"
-                " need** nothing.\n\n**Time**: 5 minutes to read, 3 seconds to run."
-            ),
-        ),
-        ("setup", SETUP.format(repository="owner/name"), None, {"tags": ["remove-cell"]}),
-        ("imports", "import numpy as np\n\nfrom sinpe import exercises, figures", None),
-        (
-            "text",
-            (
-                "## A wave\n\nIts value is $\\sin(x)$, see [notation](../book/notation.md#the-base)"
-                " and [below](#exercises).\n\n**Predict** where it is largest."
-            ),
-        ),
-        (
-            "values",
-            (
-                'x = np.linspace(0, 1, 5)\nwave = np.sin(x)\nprint(f"largest:'
-                ' {wave.max():.4f}")\nassert wave.argmax() == 4'
-            ),
-            ["largest: 0.8415\n"],
-        ),
-        (
-            "spread",
-            'print(f"spread ≈{wave.std():.2f}")\nassert 0.2 < wave.std() < 0.4',
-            ["spread ≈0.30\n"],
-        ),
-        (
-            "figure",
-            (
-                'assert (wave >= 0).all()\nfigures.lines(x, {"sine": wave}, xlabel="x",'
-                ' ylabel="value")'
-            ),
-            [{"image/svg+xml": SVG, "image/png": "iVBORw0KGgo=", "text/plain": "figure"}],
-            {"mystnb": FIGURE},
-        ),
-        (
-            "more",
-            "## Another thing\n\nPlain words, `code`, and more words."
-            + " One sentence follows another here." * 60,
-        ),
-        ("mistakes", "## Common mistakes\n\nThe sine of degrees."),
-        ("mistake", "assert abs(np.sin(90)) < 1", None),
-        (
-            "real",
-            (
-                "## In real code\n\n[This file](https://github.com/owner/other/blob/main/x.py)"
-                " does it."
-            ),
-        ),
-        ("exercises", "## Exercises"),
-    ]
-    for number in (1, 2, 3):
-        cells += [
-            (f"exercise-{number}", f"### Exercise {number}: a wave\n\nDraw it."),
-            (
-                f"stub-{number}",
-                f"def wave_{number}(x):\n    ...\n\n\nexercises.check_wave(wave_{number})",
-                [{"text/plain": "Not attempted: replace the `...`."}],
-            ),
-            (
-                f"solution-{number}",
-                (
-                    f"# @title Solution\ndef wave_{number}(x):\n    return np.sin(x)\n\n\nassert"
-                    f" exercises.check_wave(wave_{number})"
-                ),
-                None,
-                SOLUTION,
-            ),
-        ]
-    cells += [
-        ("recap", "## Recap\n\n- You drew a wave.\n- You named its length.\n- You tested it.\n"),
-        (
-            "reading",
-            (
-                "## Further reading\n\n- Author, 2017, [A paper](https://arxiv.org/abs/1706.03762):"
-                " the source."
-            ),
-        ),
-    ]
+    """The skeleton of a new chapter as it is after a run; cell ids say what each cell is."""
+    launch = launch_line(Notebook(NAME, "", example))
+    setup = SETUP.format(repository=example.repository)
+    node = skeleton(NAME, "A small chapter", launch, setup)
     count = 0
-    for name, source, *rest in cells:
-        if not rest:
-            node.cells.append(nbformat.v4.new_markdown_cell(source.rstrip("\n"), id=name))
-            continue
-        count += 1
-        outputs, metadata = (
-            [output(shown, count, rest[1:]) for shown in rest[0] or []],
-            nbformat.from_dict(rest[1] if len(rest) > 1 else {}),
-        )
-        node.cells.append(
-            nbformat.v4.new_code_cell(
-                source, id=name, metadata=metadata, execution_count=count, outputs=outputs
-            )
-        )
+    for cell in node.cells:
+        if cell.cell_type == "code":
+            count += 1
+            shown = SHOWN.get(cell.id, NOT_ATTEMPTED if cell.id.startswith("stub") else None)
+            cell.execution_count = count
+            cell.outputs = [output(shown, count, cell.metadata)] if shown else []
     return node
 
 
-def output(shown, count, metadata=()):
+def output(shown, count, metadata=None):
     """A stream from a text; the value of a cell from a dict of kinds."""
     if isinstance(shown, str):
         return nbformat.v4.new_output("stream", name="stdout", text=shown)
-    alt = (
-        {"alt": metadata[0]["mystnb"]["image"]["alt"]}
-        if metadata and "image" in metadata[0].get("mystnb", {})
-        else {}
-    )
+    alt = (metadata or {}).get("mystnb", {}).get("image", {}).get("alt")
     return nbformat.v4.new_output(
         "execute_result",
         data=shown,
         execution_count=count,
-        metadata={kind: dict(alt) for kind in shown if kind.startswith("image/")},
+        metadata={kind: {"alt": alt} for kind in shown if alt and kind.startswith("image/")},
     )

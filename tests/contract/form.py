@@ -2,20 +2,18 @@
 
 import copy
 import re
-from statistics import median
 
 import nbformat
 import run_notebooks
 
 TAGS = {"remove-cell", "hide-input", "hide-cell", "raises-exception"}
-CELL_METADATA = {"tags", "mystnb", "cellView", "jupyter"}
 MYSTNB = {
     "figure": {"name", "caption"},
     "image": {"alt", "width"},
     "code_prompt_show": None,
     "code_prompt_hide": None,
 }
-MAX_CELLS, MAX_LINES, MEDIAN_LINES, MAX_BYTES = 45, 25, 6, 1_000_000
+MAX_BYTES = 1_000_000
 
 
 def valid_notebook_format(notebook):
@@ -74,13 +72,15 @@ def only_known_metadata(notebook):
     for key in sorted(set(notebook.node.metadata) - {"kernelspec", "language_info", "lite"}):
         yield f"the notebook's metadata holds {key!r}: remove it"
     for cell in notebook.cells:
-        for key in sorted(set(cell.metadata) - CELL_METADATA):
+        used = run_notebooks.CELL_METADATA | set(run_notebooks.FOLDED)
+        for key in sorted(set(cell.metadata) - used):
             yield f"{cell}: metadata {key!r} is not used here: remove it"
-        for key in sorted({"cellView", "jupyter"} & set(cell.metadata)):
-            if not cell.is_solution:
+        for key in run_notebooks.FOLDED:
+            wanted = run_notebooks.folding(cell.node).get(key)
+            if cell.metadata.get(key) != wanted:
                 yield (
-                    f"{cell}: metadata {key!r} is for solutions only (first line `# @title"
-                    " Solution`)"
+                    f"{cell}: metadata {key!r} is {cell.metadata.get(key)!r}, and by its tag and"
+                    f" title {wanted!r}: run `make notebooks NB={notebook.number}`"
                 )
         if not isinstance(cell.metadata.get("mystnb", {}), dict):
             yield f"{cell}: metadata 'mystnb' must be an object"
@@ -137,23 +137,6 @@ def run_from_top_to_bottom(notebook):
         )
 
 
-def small_cells(notebook):
-    """A cell fits one idea, a notebook one sitting. Blank lines do not count; solutions do."""
-    lines = [sum(bool(line.strip()) for line in cell.source.splitlines()) for cell in notebook.code]
-    if len(lines) > MAX_CELLS:
-        yield f"{len(lines)} code cells; at most {MAX_CELLS} fit one sitting"
-    if lines and median(lines) > MEDIAN_LINES:
-        yield (
-            f"the median code cell has {median(lines):g} lines; at most {MEDIAN_LINES}: split the"
-            " long ones"
-        )
-    for cell, count in zip(notebook.code, lines, strict=True):
-        if count > MAX_LINES:
-            yield (
-                f"{cell}: has {count} lines; at most {MAX_LINES}: split it, or move code into sinpe"
-            )
-
-
 def small_file(notebook):
     """A file that GitHub and a phone can show."""
     size = len(notebook.text.encode())
@@ -173,6 +156,5 @@ RULES = [
     only_known_tags,
     only_code_and_markdown,
     run_from_top_to_bottom,
-    small_cells,
     small_file,
 ]

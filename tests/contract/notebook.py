@@ -1,7 +1,9 @@
 """A notebook and the course it belongs to, as the rules see them."""
 
 import ast
+import fnmatch
 import re
+import tomllib
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -86,6 +88,19 @@ class Course:
         """File names of the notebooks on disk."""
         return sorted(path.name for path in (self.root / "notebooks").glob("*.ipynb"))
 
+    @cached_property
+    def waiting(self):
+        """File names of the chapters that wait to be rewritten: those that the formatter leaves
+        alone. The others keep the rules of contract.kinds.
+        """
+        settings = self.root / "notebooks" / "ruff.toml"
+        patterns = (
+            tomllib.loads(settings.read_text(encoding="utf-8"))["format"]["exclude"]
+            if settings.exists()
+            else []
+        )
+        return {name for pattern in patterns for name in fnmatch.filter(self.stored, pattern)}
+
     def notebook(self, name):
         return Notebook(name, (self.root / "notebooks" / name).read_text(encoding="utf-8"), self)
 
@@ -102,6 +117,11 @@ class Notebook:
     def number(self):
         """The two digits that the name begins with."""
         return self.name[:2]
+
+    @property
+    def waits(self):
+        """Whether the chapter waits to be rewritten, and keeps the older rules until then."""
+        return self.name in self.course.waiting
 
     @cached_property
     def node(self):
@@ -122,6 +142,21 @@ class Notebook:
     @property
     def markdown(self):
         return [cell for cell in self.cells if cell.kind == "markdown"]
+
+    @property
+    def imports(self):
+        """The cell with all imports, right after the set-up cell; None where it is missing."""
+        return self.code[1] if len(self.code) > 1 else None
+
+    @property
+    def ideas(self):
+        """The code cells that a reader reads: not folded, and no stub of an exercise."""
+        exercises = self.section("Exercises")
+        return [
+            cell
+            for cell in self.code
+            if cell.role == "idea" and cell is not self.imports and cell not in exercises
+        ]
 
     @property
     def setup(self):
@@ -214,6 +249,28 @@ class Cell:
     @property
     def is_solution(self):
         return self.kind == "code" and self.source.startswith("# @title Solution")
+
+    @property
+    def role(self):
+        """What a code cell is for: "idea", "made" (a figure or table, its code folded), "check"
+        (folded), "solution" or "set-up"; "" where its tags say none of these.
+        """
+        tags = sorted(set(self.metadata.get("tags", [])) - {"raises-exception"})
+        if self.is_solution:
+            return "solution"
+        roles = {"remove-cell": "set-up", "hide-input": "made", "hide-cell": "check"}
+        return "idea" if not tags else roles.get(tags[0], "") if len(tags) == 1 else ""
+
+    @property
+    def title(self):
+        """The words that stand for a folded cell: its first line behind `# @title`."""
+        first = self.source.partition("\n")[0]
+        return first.removeprefix("# @title ") if first.startswith("# @title ") else ""
+
+    @property
+    def lines(self):
+        """The lines of code that are not blank."""
+        return [line for line in self.source.splitlines() if line.strip()]
 
     def __str__(self):
         first = next((line.strip() for line in self.source.splitlines() if line.strip()), "empty")

@@ -44,7 +44,8 @@ NOT_PLAIN = [
         "finish it",
     ),
 ]
-WORDS = (10, 20)  # of prose for a line of code
+# The one piece of HTML: it folds an answer on the site, in Jupyter, in Colab and on GitHub alike.
+FOLD = re.compile(r"^<details><summary>[^<>\n]+</summary>$|^</details>$", re.MULTILINE)
 MACROS = (
     r"\\(?:newcommand|renewcommand|def|label|eqref|ref|require|DeclareMathOperator)(?![A-Za-z])"
 )
@@ -58,7 +59,13 @@ def plain_markdown(notebook):
             yield f"{cell}: holds a directive ({found[0].strip()}): write plain Markdown"
         for role in _roles(source):
             yield f"{cell}: holds a role ({role}): write plain Markdown, or a link"
-        text = without_maths(source)
+        for line in _misplaced(source):
+            yield (
+                f"{cell}: {line!r} does not stand as a folded answer does: the lines"
+                " `<details><summary>Answer</summary>` and `</details>`, in turn, each with a"
+                " blank line before and behind it"
+            )
+        text = FOLD.sub("", without_maths(source))
         for what, pattern, cure in NOT_PLAIN:
             found = re.search(pattern, text, re.MULTILINE)
             if found:
@@ -66,6 +73,27 @@ def plain_markdown(notebook):
         bare = re.search(r"(?<!<)\bhttps?://[^\s)>]+", LINK.sub("", without_code(source)))
         if bare:
             yield f"{cell}: holds a bare address ({bare[0][:60]}): write [text](address)"
+
+
+def folded(source):
+    """The folded answers of a Markdown text: [(words of the summary, answer)]."""
+    return re.findall(
+        r"^<details><summary>([^<>\n]+)</summary>\n\n(.+?)\n\n</details>$",
+        without_fences(source),
+        re.MULTILINE | re.DOTALL,
+    )
+
+
+def _misplaced(source):
+    """The first line of folding that has no partner, or no blank line before or behind it."""
+    lines, inside = without_fences(source).split("\n"), False
+    for before, line, after in zip(["", *lines], lines, [*lines[1:], ""], strict=False):
+        if FOLD.match(line):
+            opens = line.startswith("<details>")
+            if before.strip() or after.strip() or opens == inside:
+                return [line]
+            inside = opens
+    return ["<details>, which is not closed"] if inside else []
 
 
 def _roles(source):
@@ -227,22 +255,10 @@ def own_address(notebook):
                 yield f"{cell}: {target} names the path {found[3]}, which does not exist"
 
 
-def words_and_code_in_balance(notebook):
-    """Ten to twenty words of prose for a line of code: less is a dump, more is a wall."""
-    words = sum(len(re.findall(r"\w+", without_code(cell.source))) for cell in notebook.markdown)
-    lines = sum(bool(line.strip()) for cell in notebook.code for line in cell.source.splitlines())
-    if lines and not WORDS[0] <= round(words / lines) <= WORDS[1]:
-        yield (
-            f"{words} words of prose for {lines} lines of code, {words / lines:.1f} a line; it"
-            f" should be {WORDS[0]} to {WORDS[1]}"
-        )
-
-
 RULES = [
     plain_markdown,
     formulas_are_closed,
     headings_are_plain,
     links_resolve,
     own_address,
-    words_and_code_in_balance,
 ]

@@ -8,7 +8,14 @@ import re
 from contract import syntax
 from contract.notebook import links
 
-CLOSING = ["Common mistakes", "In real code", "Exercises", "Recap", "Further reading"]
+CLOSING = [
+    "Common mistakes",
+    "In real code",
+    "Exercises",
+    "Test yourself",
+    "Recap",
+    "Further reading",
+]
 SOLUTION = {
     "tags": ["hide-cell"],
     "cellView": "form",
@@ -104,12 +111,13 @@ def set_up_cell(notebook):
 def closes_like_every_chapter(notebook):
     """The last sections are the same in every chapter, in the same order."""
     found = [text for level, text, _ in notebook.headings if level == 2]
-    if found[-len(CLOSING) :] != CLOSING:
+    wanted = [name for name in CLOSING if name != "Test yourself" or not notebook.waits]
+    if found[-len(wanted) :] != wanted:
         yield (
-            f"the last headings of level 2 are {', '.join(found[-len(CLOSING) :]) or 'missing'};"
-            f" they must be {', '.join(CLOSING)}"
+            f"the last headings of level 2 are {', '.join(found[-len(wanted) :]) or 'missing'};"
+            f" they must be {', '.join(wanted)}"
         )
-    if len(found) < len(CLOSING) + 2:
+    if len(found) < len(wanted) + 2:
         yield (
             f"{len(found)} headings of level 2: before the closing ones a chapter has sections of"
             " its own"
