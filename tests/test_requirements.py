@@ -146,3 +146,13 @@ def test_a_code_cannot_spoil_the_positions_of_the_next_test():
 def test_what_is_no_code_is_refused(code, message):
     with pytest.raises(ValueError, match=message):
         score(code, 16)
+
+
+def test_the_scoreboard_says_yes_or_what_was_measured():
+    board = requirements.scoreboard({"index": score(raw_index, 16), "pairs": score(many_pairs, 16)})
+    assert board.headings == ["code", *REQUIREMENTS]
+    index, pairs = board.cells
+    assert index == ["index", "yes", "no: 1e+06", "yes", "yes", "yes", "yes", "no: 7"]
+    assert pairs == ["pairs", *["yes"] * 7]
+    with pytest.raises(ValueError, match="rows, columns and caption must say something"):
+        requirements.scoreboard({})
