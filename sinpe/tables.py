@@ -30,7 +30,8 @@ class Table:
         uuid = f"{zlib.crc32(' '.join([self.caption, *self.headings]).encode()):08x}"
         right = [f".col{i}" for i, column in enumerate(columns) if _numbers(column)]
         rules = [("caption", "caption-side: top; text-align: left"), ("th, td", "text-align: left")]
-        rules += [(", ".join(right), "text-align: right; white-space: nowrap")] if right else []
+        rules += [(column, "text-align: right") for column in right]
+        rules += [(f"td{column}", "white-space: nowrap") for column in right]
         style = Styler(frame, uuid=uuid, cell_ids=False, caption=escape(self.caption))
         style.set_table_attributes('class="dataframe sinpe-table"')
         style.set_table_styles([{"selector": where, "props": what} for where, what in rules])

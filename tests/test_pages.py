@@ -283,6 +283,86 @@ def test_the_site_also_works_from_a_disk(site, browser):
     page.close()
 
 
+@pytest.fixture
+def chapter(browser, address):
+    """chapter(width, **how) -> the first chapter in the browser, read to the end."""
+    pages = []
+
+    def opened(width, **how):
+        page = browser.new_page(viewport={"width": width, "height": 900}, reduced_motion="reduce")
+        pages.append(page)
+        page.emulate_media(**how)
+        assert load(page, address, f"{NOTEBOOKS[0]}.html") == []
+        return page
+
+    yield opened
+    for page in pages:
+        page.close()
+
+
+def test_code_of_88_columns_fits_the_page(chapter):
+    """In letters of 14 pixels, beside both menus."""
+    wide, room, size = chapter(1280).evaluate("""() => {
+      const box = document.querySelector('div.cell > div.cell_input pre');
+      const line = box.appendChild(document.createElement('span'));
+      line.textContent = 'x'.repeat(88);
+      line.style.whiteSpace = 'pre';
+      const style = getComputedStyle(box);
+      const room = box.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+      return [line.getBoundingClientRect().width, room, style.fontSize];
+    }""")
+    assert wide <= room and size == "14px"
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_check_is_a_line_that_says_what_was_checked_and_opens(chapter, width):
+    """By a click and by a key, and closes again; a solution's code stands behind its own words."""
+    page = chapter(width)
+    check = page.locator(".fold-check details").nth(1)
+    line, code = check.locator("summary"), check.locator("pre")
+    assert re.fullmatch(r"Checked: \S.+ \(\d+ statements?\)", line.inner_text())
+    assert not code.is_visible()
+    line.click()
+    assert code.is_visible() and code.inner_text().count("assert ") >= 1
+    assert "@title" not in code.inner_text()
+    line.press("Enter")
+    assert not code.is_visible()
+    assert page.locator(".fold-solution summary").first.inner_text() == "Show the solution"
+    assert page.locator(".fold-check .cell_output").count() == 0
+
+
+def test_what_is_made_is_shown_and_its_code_is_folded(chapter):
+    page = chapter(1280)
+    for made in page.locator(".fold-made:has(.cell_output)").all():
+        assert made.locator("img, table").first.is_visible()
+        assert not made.locator("pre").first.is_visible()
+        shown, line = (made.locator(part).bounding_box() for part in (".cell_output", "summary"))
+        assert shown["y"] + shown["height"] <= line["y"]  # the figure first, then how it was made
+
+
+def test_on_paper_answers_are_open_and_checks_are_their_line(chapter):
+    page = chapter(1280, media="print")
+    answers = page.locator("article details:not(.hide)")
+    assert answers.count() > 3
+    assert all(answer.locator("p").first.is_visible() for answer in answers.all())
+    assert all(code.is_visible() for code in page.locator(".fold-solution pre").all())
+    assert all(line.is_visible() for line in page.locator(".fold-check summary").all())
+    assert not any(code.is_visible() for code in page.locator(".fold-check pre").all())
+    assert not any(line.is_visible() for line in page.locator(".fold-made summary").all())
+
+
+def test_a_wide_table_scrolls_in_a_box_of_its_own(chapter):
+    """And is dark on a dark page."""
+    page = chapter(320)
+    boxes = page.locator(".output.text_html:has(> table.sinpe-table)")
+    assert boxes.count() > 0
+    inside = "box => [box.scrollWidth > box.clientWidth, getComputedStyle(box).overflowX]"
+    assert [True, "auto"] in [box.evaluate(inside) for box in boxes.all()]
+    page.evaluate("document.documentElement.dataset.theme = 'dark'")
+    ink = "cell => getComputedStyle(cell).color.match(/\\d+/g).map(Number)"
+    assert min(boxes.first.locator("td").first.evaluate(ink)) > 150
+
+
 def test_the_search_finds_a_chapter(browser, address):
     page = browser.new_page()
     load(page, address, "search.html?q=wavelength")
@@ -399,6 +479,32 @@ def test_the_numbers_in_the_claims():
     ] == pytest.approx(10**0.5)
     gaps = np.sqrt(2 * 2 - 4 * sinpe.similarity(np.arange(1, 200_001), 4)).min()
     assert 0.001 < gaps < 0.002
+
+
+@pytest.fixture
+def summary(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "book" / "_ext")
+    return import_module("folded_cells").summary
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        (
+            "# @title Check: it is one\nassert x == 1",
+            ("check", "Checked: it is one (1 statement)"),
+        ),
+        (
+            "# @title Check: all\nfor i in x:\n    assert i\nnp.testing.assert_allclose(x, 1)",
+            ("check", "Checked: all (2 statements)"),
+        ),
+        ("# @title Draw it\nfigures.lines(x)", ("made", "Draw it")),
+        ("# @title Solution\nx = 1", ("solution", "Solution")),
+        ("x = 1", ("made", "Show the code")),
+    ],
+)
+def test_the_first_line_of_a_folded_cell_stands_for_it(summary, code, said):
+    assert summary(code) == said
 
 
 @pytest.fixture
