@@ -4,7 +4,9 @@ name, anything else gets a helpful message.
 
 from copy import deepcopy
 
+import numpy as np
 import pytest
+import torch
 
 
 class ExerciseChecks:
@@ -33,6 +35,11 @@ class ExerciseChecks:
     def test_right_answers_pass(self, name, answer):
         verdict = self.CHECKS[name](answer)
         assert verdict and verdict.status == "correct", verdict
+
+    def test_right_answers_in_float32_pass_or_are_told_apart_by_name(self, name, answer):
+        for cast in (np.float32, torch_float32):
+            verdict = self.CHECKS[name](in_float32(answer, cast))
+            assert verdict.status == "correct" or "float32" in str(verdict.mistake), verdict
 
     def test_answers_that_use_up_their_arguments_are_judged_by_what_they_return(self, name, answer):
         def greedy(*arguments):
@@ -89,3 +96,24 @@ def constant(value):
 
 def _raise(error):
     raise error
+
+
+def in_float32(answer, cast):
+    """The same answer, its floats in single precision: one value, an array, or a few of them."""
+
+    def narrow(value):
+        if isinstance(value, tuple):
+            return tuple(map(narrow, value))
+        if isinstance(value, str | bool | int) or value is None:
+            return value
+        try:
+            found = np.asarray(value)
+        except ValueError:  # rows of several lengths
+            return value
+        return cast(value) if found.dtype == np.float64 else value
+
+    return (lambda *case: narrow(answer(*case))) if callable(answer) else narrow(answer)
+
+
+def torch_float32(value):
+    return torch.tensor(np.asarray(value), dtype=torch.float32)

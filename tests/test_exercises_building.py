@@ -252,6 +252,7 @@ WRONG = {
     "turns": (lambda n, d: fill(n, 2 * np.pi * w(d)), "full turns instead of radians"),
     "transposed": (lambda n, d: sinpe.sinusoidal_encoding(n, d).T, "axes swapped"),
     "arguments": (lambda n, d: sinpe.sinusoidal_encoding(d, n), "arguments swapped"),
+    "from 2": (lambda n, d: sinpe.sinusoidal_encoding(n + 2, d)[2:], "positions start at 2"),
     "from 1": (lambda n, d: sinpe.sinusoidal_encoding(n + 1, d)[1:], "positions start at 1"),
     "swapped": (
         lambda n, d: sinpe.sinusoidal_encoding(n, d).reshape(n, -1, 2)[..., ::-1].reshape(n, d),
@@ -671,6 +672,37 @@ def test_module_stubs_and_errors():
 
 
 # --- reading ---
+
+# the exponent in every way in which it is written, with a // where a / should stand
+FLOORED = {
+    "exp(2i · (−ln / d // 2))": lambda i, d: np.exp(2 * i * (-np.log(1e4) / d // 2)),
+    "exp(2i · (−ln // d))": lambda i, d: np.exp(2 * i * (-np.log(1e4) // d)),
+    "exp(i · (−ln / d // 2))": lambda i, d: np.exp(i * (-np.log(1e4) / d // 2)),
+    "exp(i · (−ln // (d / 2)))": lambda i, d: np.exp(i * (-np.log(1e4) // (d / 2))),
+    "exp(−2i · (ln / d // 2))": lambda i, d: np.exp(-2 * i * (np.log(1e4) / d // 2)),
+    "exp(−2i · (ln // d))": lambda i, d: np.exp(-2 * i * (np.log(1e4) // d)),
+    "exp(−i · (ln / d // 2))": lambda i, d: np.exp(-i * (np.log(1e4) / d // 2)),
+    "exp(−i · (ln // (d / 2)))": lambda i, d: np.exp(-i * (np.log(1e4) // (d / 2))),
+    "1 / B^(2i // d)": lambda i, d: 1 / 1e4 ** (2 * i // d),
+    "B^(−2i // d)": lambda i, d: 1e4 ** (-2.0 * i // d),
+    "1 / B^(4i // d)": lambda i, d: 1 / 1e4 ** (4 * i // d),
+    "B^(−4i // d)": lambda i, d: 1e4 ** (-4.0 * i // d),
+    "B^(−2(i // 2) / d)": lambda i, d: 1e4 ** (-2 * (i // 2) / d),
+}
+
+
+@pytest.mark.parametrize("frequencies", FLOORED.values(), ids=FLOORED)
+@pytest.mark.parametrize("halves", [False, True], ids=["interleaved", "concatenated"])
+def test_each_floor_division_is_named(frequencies, halves):
+    def table(n, d):
+        angle = np.arange(n)[:, None] * frequencies(np.arange(d // 2), d)
+        parts = [np.sin(angle), np.cos(angle)]
+        return np.hstack(parts) if halves else np.stack(parts, -1).reshape(n, d)
+
+    verdict = check_table(table)
+    assert "floor division" in (verdict.mistake or ""), verdict
+    assert ("concatenated layout" in verdict.mistake) == halves, verdict
+
 
 SPACINGS = {"A": "paper", "B": "tensor2tensor", "C": "doubled", "D": "floored", "E": "paper"}
 

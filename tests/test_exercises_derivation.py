@@ -46,11 +46,6 @@ MISTAKES = [
     ),
     (
         "check_frequency_ladder",
-        "10000 instead of base",
-        lambda d, b: ladder(d, 10_000.0),
-    ),
-    (
-        "check_frequency_ladder",
         "every frequency twice",
         lambda d, b: b ** (-2 * (np.arange(d) // 2) / d),
     ),
@@ -125,7 +120,10 @@ MISTAKES = [
     ("check_base_for", "2π·base taken as the longest wavelength", lambda w, d: w / 2 / np.pi),
     ("check_base_for", "2π forgotten", lambda w, d: w ** (d / (d - 2))),
     ("check_base_for", "exponent upside down", lambda w, d: (w / 2 / np.pi) ** ((d - 2) / d)),
-    ("check_base_for", "power d", lambda w, d: (float(w) / 2 / np.pi) ** d),
+    ("check_base_for", "the exponent is no ratio", lambda w, d: (w / 2 / np.pi) ** d),
+    ("check_base_for", "the exponent is no ratio", lambda w, d: (w / 2 / np.pi) ** (d - 2)),
+    ("check_base_for", "the exponent is no ratio", lambda w, d: (w / 2 / np.pi) ** (d // 2)),
+    ("check_frequency_ladder", "base left at 10000", lambda d, b: ladder(d, 10_000.0)),
     ("check_base_for", "the last pair is d/2 − 1", lambda w, d: (w / 2 / np.pi) ** (d / (d - 1))),
     (
         "check_smallest_distance",

@@ -4,6 +4,7 @@ else gets a helpful message.
 
 import numpy as np
 import pytest
+import torch
 
 from sinpe import exercises, inverse_frequencies, shift_matrix, sinusoidal_encoding
 
@@ -63,6 +64,11 @@ def sines_head(k, d, h):
     return w, w.copy()
 
 
+def slowest_head(k, d, h):
+    """Whole pairs that have hardly moved after 40 positions."""
+    return shift_matrix(-k, d)[-h:], np.eye(d)[-h:]
+
+
 def halves_head(k, d, h):
     keep = np.r_[: h // 2, d // 2 : d // 2 + h // 2]
     return shift_matrix(-k, d, layout="concatenated")[keep], np.eye(d)[keep]
@@ -84,6 +90,9 @@ RIGHT = [
     ("head", lambda k, d, h: (head(k, d, h)[0] * 30, head(k, d, h)[1] / 7)),
     ("head", lambda k, d, h: head(k, d, h, q_shift=0, k_shift=1)),
     ("head", lambda k, d, h: [m.tolist() for m in head(k, d, h)]),
+    ("head", lambda k, d, h: [torch.tensor(m, requires_grad=True) for m in head(k, d, h)]),
+    ("head", lambda k, d, h: tuple(m.astype(np.float32) for m in head(k, d, h))),
+    ("head", lambda k, d, h: tuple(m[2 : h + 2] for m in head(k, d, d))),
 ]
 MISTAKES = [
     ("worst offset", 50, "degrees"),
@@ -150,6 +159,8 @@ MISTAKES = [
     ("head", one_key_head, "position instead of offset"),
     ("head", sines_head, "sines alone"),
     ("head", halves_head, "layout mixed"),
+    ("head", slowest_head, "slowest pairs"),
+    ("similarity", lambda p, q, d: np.cos(angles(q - p, d)), "mean missing"),
 ]
 
 

@@ -84,6 +84,7 @@ MISTAKES = [
     ("size", lambda n, d, p: len(range(p + 1 + n)), "rows only"),
     ("size", lambda n, d, p: n * d + p + 1, "offset not multiplied by the width"),
     ("ids", lambda real: np.cumsum(real, 1), "ids from 1"),
+    ("ids", lambda real: np.cumsum(real, 1) * real + 1, "fairseq's ids"),
     ("ids", lambda real: (ids_by_loop(real) + 1) * real, "ids from 1"),
     ("ids", lambda real: np.tile(np.arange(real.shape[1]), (len(real), 1)), "padding counted"),
     (

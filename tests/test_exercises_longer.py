@@ -167,6 +167,7 @@ MISTAKES = [
     ("sharper", lambda s: 0.01 * math.log(s) ** 2, "the 1 forgotten"),
     ("base", lambda b, s, i, d: b * s ** (d / (d - 2)), "the last pair's base"),
     ("base", lambda b, s, i, d: s * b, "base times s"),
+    ("base", lambda b, s, i, d: base_by_search(10_000.0, s, i, d), "base left at 10000"),
     ("base", lambda b, s, i, d: b * s ** (2 * i / d), "exponent inverted"),
     ("base", lambda b, s, i, d: b * s ** (d / i), "column instead of pair"),
     ("base", lambda b, s, i, d: b / s ** (d / 2 / i), "base made smaller"),
@@ -242,7 +243,7 @@ def test_every_mistake_that_a_check_knows_is_tried():
         named.setdefault(name, set()).add(mistake)
     assert {name: len(found) for name, found in named.items()} == {
         "sharper": 9,
-        "base": 7,
+        "base": 8,
         "parts": 11,
         "step": 12,
     }

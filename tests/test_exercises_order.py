@@ -229,6 +229,7 @@ def test_symmetries_hold():
         ),
         (lambda f, x, order: np.abs(f(x) - f(x)[order]).max(), "input not permuted"),
         (lambda f, x, order: (f(x[order]) - f(x)[order]).max(), "absolute value missing"),
+        (lambda f, x, order: np.abs(f(x[order]) - f(x)[order]), "max missing"),
     ],
 )
 def test_gap_mistakes(attempt, mistake):
@@ -247,7 +248,7 @@ def test_gap_mistakes(attempt, mistake):
         lambda f, x, order: np.abs(f(x[order]) - f(x)[order]).min(),
         lambda f, x, order: 2 * gap(f, x, order),
         lambda f, x, order: 0.0,
-        lambda f, x, order: np.abs(f(x[order]) - f(x)[order]),
+        lambda f, x, order: 2 * np.abs(f(x[order]) - f(x)[order]),
     ],
 )
 def test_gap_other_wrong_answers(attempt):

@@ -71,6 +71,26 @@ def terms(q, k, r, u, v, *, sign=1, content=1.0, scale=True, distance=True):
     return out / math.sqrt(h) if scale else out
 
 
+def plain_bucket(r, bidirectional):
+    """The formula as it is read, without care for rounding."""
+    B = 16 if bidirectional else 32
+    start, distance = (16 * (r > 0), abs(r)) if bidirectional else (0, max(-r, 0))
+    e = B // 2
+    if distance < e:
+        return start + distance
+    return start + min(B - 1, e + int(math.log(distance / e) / math.log(128 / e) * e))
+
+
+def shifted_edge(bidirectional, edge):
+    """Right, but for one wide bucket that starts a token too late."""
+
+    def late(r, both):
+        moved = both == bidirectional and abs(r) == edge
+        return bucket(r - np.sign(r) if moved else r, both)
+
+    return late
+
+
 RIGHT = [
     ("rows", lambda n, m: np.clip(offset(n), -m, m) + m),
     ("rows", lambda n, m: torch.tensor(offset(n)).clamp(-m, m) + m),
@@ -80,6 +100,7 @@ RIGHT = [
     ("shift", lambda x: roll(x, lambda i, q: i + 1 - q)),
     ("bucket", bucket),
     ("bucket", package_bucket),
+    ("bucket", plain_bucket),
     ("terms", terms),
 ]
 MISTAKES = [
@@ -124,6 +145,14 @@ MISTAKES = [
     ("terms", lambda *a: terms(*a, distance=False), "position of the key instead of the distance"),
 ]
 WRONG = [
+    (
+        "bucket",
+        lambda r, b: bucket(r, b) if abs(r) < (8 if b else 16) else bucket(r + 0.3 * np.sign(r), b),
+        "expected",
+    ),
+    *(("bucket", shifted_edge(True, edge), "expected") for edge in (12, 16, 23, 32, 46, 91)),
+    *(("bucket", shifted_edge(False, edge), "expected") for edge in (19, 24, 40, 46, 113)),
+    ("shift", lambda x: "x", "numbers"),
     ("rows", lambda n, m: np.zeros((n, n)), "expected"),
     ("rows", lambda n, m: np.zeros(n), "shape"),
     ("rows", lambda n, m: np.full((n, n), np.nan), "expected"),

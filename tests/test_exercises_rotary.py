@@ -60,6 +60,11 @@ def llama_permute(w, n_heads):
     return w.reshape(n_heads, -1, 2, w.shape[1]).swapaxes(1, 2).reshape(w.shape)
 
 
+def llama_permute_square(w, n_heads, dim):
+    """As it was before grouped queries: raises where rows and columns differ in number."""
+    return w.reshape(n_heads, dim // n_heads // 2, 2, dim).swapaxes(1, 2).reshape(dim, dim)
+
+
 def inverse_permute(w, n_heads):
     return w.reshape(n_heads, 2, -1, w.shape[1]).swapaxes(1, 2).reshape(w.shape)
 
@@ -152,6 +157,8 @@ MISTAKES = [
     ("rows", lambda w, h: w[np.r_[0 : len(w) : 2, 1 : len(w) : 2]], "permuted across heads"),
     ("rows", lambda w, h: llama_permute(w.T, h).T, "columns instead of rows"),
     ("rows", lambda w, h: w, "layouts mixed"),
+    ("rows", lambda w, h: llama_permute_square(w, h, len(w)), "matrix taken for square"),
+    ("rows", lambda w, h: llama_permute_square(w, h, w.shape[1]), "matrix taken for square"),
     ("step", lambda *a: step(*a, again=True), "rotated twice"),
     ("step", lambda *a: step(*a, at=-len(a[3])), "position restarts"),
     ("step", lambda *a: step(*a, at=1), "position off by one"),

@@ -66,7 +66,7 @@ COLUMNS = (
     ("cosine in every column", lambda sin, cos: np.repeat(cos, 2, axis=1)),
     ("axes swapped", lambda sin, cos: np.stack([sin, cos], axis=-1).reshape(len(sin), -1).T),
 )
-STARTS = ((RIGHT, 0), ("positions start at 1", 1))
+STARTS = ((RIGHT, 0), ("positions start at 1", 1), ("positions start at 2", 2))
 ANGLES = (
     (RIGHT, lambda angle: angle),
     (DEGREES, np.radians),
@@ -126,6 +126,10 @@ HINTS = {
     ),
     "positions start at 1": (
         "the first row is position 0, so it reads 0, 1, 0, 1, …; yours is the code of position 1."
+    ),
+    "positions start at 2": (
+        "the first row is position 0; yours is the code of position 2. fairseq counts from"
+        " padding_idx + 1, which is 2 there, because its tables keep a row for padding."
     ),
     DEGREES: "sine and cosine take radians here: pass position × frequency as it is.",
     "full turns instead of radians": (

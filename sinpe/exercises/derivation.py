@@ -87,11 +87,6 @@ def check_frequency_ladder(attempt):
             "one frequency a pair, not one a column: the shape is (d_model // 2,).",
         ),
         Mistake(
-            "10000 instead of base",
-            lambda d, b: inverse_frequencies(d),
-            "right for the paper, but `base` is an argument: use it.",
-        ),
-        Mistake(
             "every frequency twice",
             lambda d, b: np.repeat(inverse_frequencies(d, b), 2),
             "right numbers, but one a pair is asked for: the shape is (d_model // 2,).",
@@ -145,6 +140,11 @@ def check_frequency_ladder(attempt):
             "pair 0 is the fastest: ω_0 = 1.",
         ),
         Mistake(
+            "base left at 10000",
+            lambda d, b: inverse_frequencies(d),
+            "pass the base on: your frequencies are those of 10000 whatever it is.",
+        ),
+        Mistake(
             "pairs counted from 1",
             lambda d, b: b ** (-2 * (_pairs(d) + 1) / d),
             "i starts at 0, so that the first frequency is exactly 1.",
@@ -173,7 +173,7 @@ def check_base_for(attempt):
     """attempt(longest, d_model) -> the base whose longest wavelength 2π · base^((d_model − 2) /
     d_model) is `longest`.
     """
-    cases = [(1_000.0, 8), (60_000.0, 64), (1e6, 32)]  # the power d stays finite
+    cases = [(1_000.0, 8), (60_000.0, 64), (1e6, 128)]
     mistakes = (
         Mistake(
             "2π·base taken as the longest wavelength",
@@ -191,14 +191,22 @@ def check_base_for(attempt):
             "solve for base: the exponent (d − 2)/d moves to the other side as d/(d − 2).",
         ),
         Mistake(
-            "power d",
-            lambda w, d: (w / (2 * np.pi)) ** d,
-            "the last exponent is (d − 2)/d: it moves to the other side as d/(d − 2), not as d.",
-        ),
-        Mistake(
             "the last pair is d/2 − 1",
             lambda w, d: (w / (2 * np.pi)) ** (d / (d - 1)),
             "the last pair index is d/2 − 1, so 2i = d − 2, not d − 1.",
+        ),
+        *(
+            Mistake(
+                "the exponent is no ratio",
+                wrong,
+                "the exponent is d/(d − 2), a little above 1: a whole width in its place is"
+                " astronomical.",
+            )
+            for wrong in (
+                lambda w, d: (w / (2 * np.pi)) ** d,
+                lambda w, d: (w / (2 * np.pi)) ** (d - 2),
+                lambda w, d: (w / (2 * np.pi)) ** (d / 2),
+            )
         ),
     )
     return check(

@@ -2,8 +2,10 @@
 
 import numpy as np
 
-from sinpe.exercises._check import NO_RETURN, NOT_ATTEMPTED, Mistake, Verdict, check
+from sinpe.exercises._check import NO_RETURN, NOT_ATTEMPTED, Mistake, Verdict, _array, check
 from sinpe.formula import inverse_frequencies, shift_matrix, similarity, sinusoidal_encoding
+
+LEAD = 1e-3  # of the largest score: less tells a head of the slowest pairs
 
 
 def check_worst_offset(attempt):
@@ -266,9 +268,8 @@ def _check_head(attempt, k, d_model, head_dim, length=40):
         return Verdict("wrong", "return two matrices, w_q and w_k.")
     if any(matrix is None or matrix is Ellipsis for matrix in answer):
         return NOT_ATTEMPTED
-    try:
-        w_q, w_k = (np.asarray(matrix, float) for matrix in answer)
-    except (TypeError, ValueError):
+    w_q, w_k = map(_array, answer)
+    if w_q is None or w_k is None:
         return Verdict("wrong", "w_q and w_k must be arrays of numbers.")
     where = f" for k = {k}, d_model = {d_model}, head_dim = {head_dim}"
     if w_q.shape == w_k.shape == (d_model, d_model):
@@ -305,7 +306,15 @@ def _read_head(w_q, w_k, k, d_model, length, where):
         )
     looks = _scores(w_q, w_k, codes).argmax(axis=1)
     if (looks[k:] == p[k:] - k).all():
-        return Verdict("correct", "")
+        lead = _lead(_scores(w_q, w_k, codes)[k:])
+        if lead >= LEAD:
+            return Verdict("correct", "")
+        return Verdict(
+            "mistake",
+            f"the right key leads by {lead:.0e} of the largest score only{where}, so that softmax"
+            " gives all keys about the same weight. Keep pairs that turn fast.",
+            "slowest pairs",
+        )
     inner = slice(2 * k, length - 2 * k)
     if not (w_q[:, 1::2].any() or w_k[:, 1::2].any()):
         return Verdict(
@@ -357,6 +366,14 @@ def _read_head(w_q, w_k, k, d_model, length, where):
         f"query {row} should score key {row - k} highest{where}, but scores key {looks[row]}"
         " highest.",
     )
+
+
+def _lead(scores):
+    """How far the best key of a query is ahead of the second, as a share of the largest score; the
+    least of all queries.
+    """
+    second, best = np.sort(scores, axis=1)[:, -2:].T
+    return (best - second).min() / np.abs(scores).max()
 
 
 def _scores(w_q, w_k, codes):

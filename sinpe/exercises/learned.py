@@ -101,6 +101,11 @@ def check_position_ids(attempt):
             "the running sum is 1 at the first real token: subtract one.",
         ),
         Mistake(
+            "fairseq's ids",
+            lambda m: (np.cumsum(m, axis=1) + 1) * m + (1 - m),
+            "fairseq and RoBERTa count from padding_idx + 1 = 2; here the first real token is 0.",
+        ),
+        Mistake(
             "padding counted",
             lambda m: np.broadcast_to(np.arange(m.shape[1]), m.shape),
             "yours counts columns: a text must not start later because padding stands before it.",

@@ -103,6 +103,11 @@ def check_base_for_pair(attempt):
             "pairs are counted from 0: pair i has the exponent 2i/d.",
         ),
         Mistake(
+            "base left at 10000",
+            lambda b, s, i, d: 10_000.0 * s ** (d / (2 * i)),
+            "multiply the base that is given: models have others than 10000.",
+        ),
+        Mistake(
             "the power alone",
             lambda b, s, i, d: s ** (d / (2 * i)),
             "that is the factor: multiply the old base by it.",

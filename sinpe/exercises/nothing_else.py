@@ -153,14 +153,15 @@ def check_frequencies_of(attempt):
         answer = attempt(generator) if callable(attempt) else attempt
         return "complex" if np.iscomplexobj(answer) else answer
 
-    def in_order(generator):
-        """What was returned, largest first, and what rounding left of a zero as zero."""
-        values = np.nan_to_num(np.asarray(attempt(generator), float).ravel())
-        return np.sort(np.where(np.abs(values) < 1e-6, 0.0, values))[::-1]
-
-    zeros_kept = "a zero (or 1e-16) is a coordinate that never moves, not a frequency: drop it."
-    twice = "a plane has two eigenvalues, iω and −iω, but one frequency; a zero is no plane."
     signs = "ω and −ω are the same plane, turned over: keep the positive ones."
+    twice = "a plane has two eigenvalues, iω and −iω, but one frequency; a zero is no plane."
+    zeros_kept = "a zero (or 1e-16) is a coordinate that never moves, not a frequency: drop it."
+    both_signs = (
+        _spectrum,
+        lambda a: _spectrum(a)[::-1],
+        lambda a: _without_zeros(_spectrum(a)),
+        lambda a: _without_zeros(_spectrum(a)[::-1]),
+    )
     mistakes = (
         Mistake(
             "complex eigenvalues",
@@ -168,6 +169,25 @@ def check_frequencies_of(attempt):
             "the eigenvalues are iω: return the real numbers ω, for example from"
             " np.linalg.eigvalsh(1j * generator).",
         ),
+        *(
+            Mistake(
+                "both signs",
+                wrong,
+                signs,
+            )
+            for wrong in both_signs
+        ),
+        Mistake(
+            "every frequency twice",
+            lambda a: np.sort(np.abs(_spectrum(a)))[::-1],
+            twice,
+        ),
+        Mistake(
+            "every frequency twice",
+            lambda a: np.repeat(_frequencies(a), 2),
+            twice,
+        ),
+        Mistake("zeros kept", lambda a: _spectrum(a)[::-1][: (len(a) + 1) // 2], zeros_kept),
         Mistake(
             "squares of the frequencies",
             lambda a: _frequencies(a) ** 2,
@@ -179,27 +199,22 @@ def check_frequencies_of(attempt):
             "sort from the largest to the smallest.",
         ),
     )
-    whatever_the_order = (
-        Mistake("both signs", _spectrum, signs),
-        Mistake("both signs", lambda a: _without_zeros(_spectrum(a)), signs),
-        Mistake("every frequency twice", lambda a: np.abs(_spectrum(a)), twice),
-        Mistake("every frequency twice", lambda a: np.repeat(_frequencies(a), 2), twice),
-        Mistake("zeros kept", lambda a: _spectrum(a)[::-1][: (len(a) + 1) // 2], zeros_kept),
+    verdict = check(
+        checked, _frequencies, cases, mistakes, praise="one frequency a plane, zeros left out."
     )
-    praise = "one frequency a plane, zeros left out."
-    verdict = check(checked, _frequencies, cases, mistakes, praise=praise)
-    if verdict.status != "wrong":
-        return verdict
-    sorted_mistakes = [
-        Mistake(m.name, lambda a, m=m: np.sort(_rounded(m.wrong(a)))[::-1], m.hint)
-        for m in whatever_the_order
-    ]
-    again = check(in_order, _frequencies, cases, sorted_mistakes, tolerance=1e-6)
-    if again.status == "mistake":
-        return again
-    # rounding decides which zeros are above 0
-    if check(lambda a: _without_zeros(attempt(a)), _frequencies, cases):
+    # rounding decides which zeros are above 0, and in which order equal sizes stand
+    if verdict.status == "wrong" and check(
+        lambda a: _without_zeros(attempt(a)), _frequencies, cases
+    ):
         return Verdict("mistake", zeros_kept, "zeros kept")
+    for name, hint, wrong in (
+        ("both signs", signs, lambda a: _without_zeros(_spectrum(a))),
+        ("every frequency twice", twice, lambda a: np.repeat(_frequencies(a), 2)),
+    ):
+        if verdict.status == "wrong" and check(
+            lambda a: np.sort(_without_zeros(attempt(a))), lambda a, w=wrong: np.sort(w(a)), cases
+        ):
+            return Verdict("mistake", hint, name)
     return verdict
 
 
@@ -228,6 +243,12 @@ def _orthogonal(rng, d):
     return q * np.sign(np.linalg.det(q)) ** np.eye(d)[0]
 
 
+def _without_zeros(values):
+    """The values that are above rounding. A root of a zero that came out below 0 is none."""
+    values = np.asarray(values, float)
+    return values[np.abs(values) > 1e-6 * np.nanmax(np.abs(values))]
+
+
 def _spectrum(generator):
     """The real numbers ±ω and 0, ascending: eigenvalues of the Hermitian matrix iA."""
     return np.linalg.eigvalsh(1j * generator)
@@ -236,12 +257,3 @@ def _spectrum(generator):
 def _frequencies(generator):
     spectrum = _spectrum(generator)[::-1]
     return spectrum[spectrum > 1e-9 * spectrum[0]]
-
-
-def _rounded(values):
-    return np.where(np.abs(values) < 1e-6, 0.0, values)
-
-
-def _without_zeros(values):
-    values = np.asarray(values, float)
-    return values[np.abs(values) > 1e-9 * np.abs(values).max()]

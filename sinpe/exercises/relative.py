@@ -4,7 +4,7 @@ Transformer-XL.
 
 import numpy as np
 
-from sinpe.exercises._check import NO_RETURN, NOT_ATTEMPTED, Mistake, Verdict, check
+from sinpe.exercises._check import NO_RETURN, NOT_ATTEMPTED, Mistake, Verdict, _array, check
 
 
 def check_shaw_rows(attempt):
@@ -109,14 +109,14 @@ def check_relative_shift(attempt):
             answer = attempt(x.copy()) if callable(attempt) else attempt
             if answer is None or answer is Ellipsis:
                 return NO_RETURN if answer is None and callable(attempt) else NOT_ATTEMPTED
-            answers.append(np.asarray(answer, float))
+            answers.append(_array(answer, keep=True))
     except NotImplementedError:
         return NOT_ATTEMPTED
-    except (TypeError, ValueError) as error:
-        return Verdict("error", f"your code raised {type(error).__name__}: {error}")
     except Exception as error:
         return Verdict("error", f"your code raised {type(error).__name__}: {error}")
     for (x,), answer in zip(cases, answers, strict=True):
+        if answer is None:
+            return Verdict("wrong", "return the shifted matrix as an array of numbers.")
         if answer.shape != x.shape:
             return Verdict(
                 "wrong", f"expected shape {x.shape}, the shape of x, got {answer.shape}."
@@ -180,35 +180,8 @@ def check_bucket(attempt):
     """attempt(relative_position, bidirectional) -> T5's bucket of one key − query, with 32 buckets
     and max_distance 128.
     """
-    relative = (
-        -300,
-        -128,
-        -127,
-        -91,
-        -90,
-        -64,
-        -46,
-        -23,
-        -16,
-        -15,
-        -9,
-        -8,
-        -7,
-        -1,
-        0,
-        1,
-        7,
-        8,
-        9,
-        15,
-        16,
-        23,
-        64,
-        90,
-        127,
-        128,
-        300,
-    )
+    # every edge has a distance on both of its sides
+    relative = (-300, *range(-160, 161), 300)
     cases = [(r, bidirectional) for bidirectional in (True, False) for r in relative]
     mistakes = (
         Mistake(

@@ -161,7 +161,10 @@ def check_half_rows(attempt):
         (rng.normal(size=(16, 16)), 2),
         (rng.normal(size=(36, 36)), 3),
         (rng.normal(size=(24, 24)), 1),
+        (rng.normal(size=(8, 16)), 2),  # a key matrix of grouped queries
+        (rng.normal(size=(24, 18)), 3),
     ]
+    square = [case for case in cases if case[0].shape[0] == case[0].shape[1]]
     mistakes = (
         Mistake(
             "permutation inverted",
@@ -175,7 +178,7 @@ def check_half_rows(attempt):
         ),
         Mistake(
             "columns instead of rows",
-            lambda w, h: _rows(w.T, h, _to_half(len(w) // h)).T,
+            lambda w, h: _rows(w.T, h, _to_half(w.shape[1] // h)).T,
             "features of q are rows of W_q.",
         ),
         Mistake(
@@ -184,12 +187,24 @@ def check_half_rows(attempt):
             "the rows are as they were: interleaved weights would meet a half-split rotation.",
         ),
     )
-    return check(
+
+    def right(w, h):
+        return _rows(w, h, _to_half(len(w) // h))
+
+    verdict = check(
         _on_copies(attempt),
-        lambda w, h: _rows(w, h, _to_half(len(w) // h)),
+        right,
         cases,
         mistakes,
         praise="even features first, then odd ones, head by head.",
+    )
+    if verdict or verdict.mistake or not check(_on_copies(attempt), right, square):
+        return verdict
+    return Verdict(
+        "mistake",
+        "it works where the matrix is square. With grouped queries a key matrix has fewer rows than"
+        " columns: only the rows, n_heads · head_dim, are divided among the heads.",
+        "matrix taken for square",
     )
 
 
