@@ -138,6 +138,8 @@ def scoreboard(scores):
     """A table of scores {name: what score returned}: one row a name, one column a requirement; a
     "no" says what was measured. ValueError where there is no score.
     """
+    if not scores:
+        raise ValueError(f"scores must hold at least one code, got {scores!r}")
     rows = [
         [name, *("yes" if one.passed else f"no: {one.measured:.1g}" for one in found.values())]
         for name, found in scores.items()

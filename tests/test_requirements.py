@@ -154,5 +154,5 @@ def test_the_scoreboard_says_yes_or_what_was_measured():
     index, pairs = board.cells
     assert index == ["index", "yes", "no: 1e+06", "yes", "yes", "yes", "yes", "no: 7"]
     assert pairs == ["pairs", *["yes"] * 7]
-    with pytest.raises(ValueError, match="rows, columns and caption must say something"):
+    with pytest.raises(ValueError, match="scores must hold at least one code, got {}"):
         requirements.scoreboard({})
