@@ -37,7 +37,7 @@ FLOORS = (  # from the ground up; a file imports from its own floor or from thos
     ("experiments.predictions_mechanism",),
     ("experiments.runner",),
     ("experiments",),
-    ("figures", "tables", "exercises", "explorers"),
+    ("figures", "tables", "exercises", "explorers", "requirements"),
 )
 LEVEL = {name: level for level, names in enumerate(FLOORS) for name in names}
 MODULES = {

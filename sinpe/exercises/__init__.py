@@ -36,7 +36,6 @@ from sinpe.exercises.comparison import (
 from sinpe.exercises.derivation import (
     check_base_for,
     check_column_exponent,
-    check_frequencies_of,
     check_frequency_ladder,
     check_smallest_distance,
 )
@@ -65,6 +64,12 @@ from sinpe.exercises.longer import (
     check_by_parts,
     check_dynamic_step,
     check_sharpening,
+)
+from sinpe.exercises.nothing_else import (
+    check_frequencies_of,
+    check_generator,
+    check_has_half_step,
+    check_kept_length,
 )
 from sinpe.exercises.order import (
     check_causal_attention,

@@ -218,85 +218,6 @@ def check_base_for(attempt):
     )
 
 
-def check_frequencies_of(attempt):
-    """attempt(generator) -> the positive frequencies of a real skew-symmetric matrix, largest
-    first.
-
-    The eigenvalues of a skew-symmetric matrix are ±iω and zeros: each ω > 0 counts once.
-    """
-    rng = np.random.default_rng(2)
-    cases = [(a - a.T,) for a in (rng.normal(size=(d, d)) for d in (4, 5, 6))]
-    cases.append((np.pad(cases[0][0], (0, 2)),))  # an even width with two constant coordinates
-
-    def checked(generator):
-        answer = attempt(generator)
-        return "complex" if np.iscomplexobj(answer) else answer
-
-    signs = "ω and −ω are the same plane, turned over: keep the positive ones."
-    twice = "a plane has two eigenvalues, iω and −iω, but one frequency; a zero is no plane."
-    zeros_kept = "a zero (or 1e-16) is a coordinate that never moves, not a frequency: drop it."
-    both_signs = (
-        _spectrum,
-        lambda a: _spectrum(a)[::-1],
-        lambda a: _without_zeros(_spectrum(a)),
-        lambda a: _without_zeros(_spectrum(a)[::-1]),
-    )
-    mistakes = (
-        Mistake(
-            "complex eigenvalues",
-            lambda a: "complex",
-            "the eigenvalues are iω: return the real numbers ω, for example from"
-            " np.linalg.eigvalsh(1j * generator).",
-        ),
-        *(
-            Mistake(
-                "both signs",
-                wrong,
-                signs,
-            )
-            for wrong in both_signs
-        ),
-        Mistake(
-            "every frequency twice",
-            lambda a: np.sort(np.abs(_spectrum(a)))[::-1],
-            twice,
-        ),
-        Mistake(
-            "every frequency twice",
-            lambda a: np.repeat(_frequencies(a), 2),
-            twice,
-        ),
-        Mistake("zeros kept", lambda a: _spectrum(a)[::-1][: (len(a) + 1) // 2], zeros_kept),
-        Mistake(
-            "squares of the frequencies",
-            lambda a: _frequencies(a) ** 2,
-            "the eigenvalues of A² are −ω²: a square root is missing.",
-        ),
-        Mistake(
-            "smallest first",
-            lambda a: _frequencies(a)[::-1],
-            "sort from the largest to the smallest.",
-        ),
-    )
-    verdict = check(
-        checked, _frequencies, cases, mistakes, praise="one frequency a plane, zeros left out."
-    )
-    # rounding decides which zeros are above 0, and in which order equal sizes stand
-    if verdict.status == "wrong" and check(
-        lambda a: _without_zeros(attempt(a)), _frequencies, cases
-    ):
-        return Verdict("mistake", zeros_kept, "zeros kept")
-    for name, hint, wrong in (
-        ("both signs", signs, lambda a: _without_zeros(_spectrum(a))),
-        ("every frequency twice", twice, lambda a: np.repeat(_frequencies(a), 2)),
-    ):
-        if verdict.status == "wrong" and check(
-            lambda a: np.sort(_without_zeros(attempt(a))), lambda a, w=wrong: np.sort(w(a)), cases
-        ):
-            return Verdict("mistake", hint, name)
-    return verdict
-
-
 def check_smallest_distance(attempt):
     """attempt(inv_freq, max_offset) -> the smallest distance between two codes whose offset is 1,
     2, …, max_offset.
@@ -374,22 +295,6 @@ def _all_ones(attempt, base):
         return bool(np.all(np.asarray(attempt(8, base), float) == 1))
     except Exception:
         return False
-
-
-def _without_zeros(values):
-    """The values that are above rounding. A root of a zero that came out below 0 is none."""
-    values = np.asarray(values, float)
-    return values[np.abs(values) > 1e-6 * np.nanmax(np.abs(values))]
-
-
-def _spectrum(generator):
-    """The real numbers ±ω and 0, ascending: eigenvalues of the Hermitian matrix iA."""
-    return np.linalg.eigvalsh(1j * generator)
-
-
-def _frequencies(generator):
-    spectrum = _spectrum(generator)[::-1]
-    return spectrum[spectrum > 1e-9 * spectrum[0]]
 
 
 def _distances(inv_freq, max_offset):
