@@ -56,10 +56,17 @@ def table(rows, columns, *, caption):
     which is for what differs between machines; "" leaves a cell as it is. A text is never changed.
     caption: one or two sentences.
     Raises ValueError where a row has another number of cells than there are columns, where a
-    number that is not whole has no format, where there are no rows or fewer than two columns, and
-    where a heading or the caption is empty.
+    number that is not whole has no format or a cell one that it cannot take, where there are no
+    rows or fewer than two columns, where a heading or the caption is empty, and for other kinds of
+    arguments than these.
     """
-    rows, headings = [list(row) for row in rows], list(columns)
+    if not isinstance(columns, dict) or not all(
+        isinstance(part, str) for column in columns.items() for part in column
+    ):
+        raise ValueError(f"columns must be headings and their formats, got {columns!r:.100}")
+    if not isinstance(caption, str):
+        raise ValueError(f"caption must be a text, got {caption!r:.100}")
+    rows, headings = _rows(rows), list(columns)
     if not rows or len(headings) < 2 or not all(map(str.strip, [caption, *headings])):
         raise ValueError(
             "a table has rows, two or more columns with headings, and a caption: rows has"
@@ -75,6 +82,16 @@ def table(rows, columns, *, caption):
     return Table(cells, headings, caption)
 
 
+def _rows(rows):
+    try:
+        rows = list(rows)
+        if not any(isinstance(row, str | bytes) for row in rows):  # whose cells would be letters
+            return [list(row) for row in rows]
+    except TypeError:
+        pass
+    raise ValueError(f"rows must be sequences of cells, got {rows!r:.100}")
+
+
 def _cell(value, heading, form):
     if value is None:
         return ABSENT
@@ -82,7 +99,13 @@ def _cell(value, heading, form):
         return value
     if not form and not isinstance(value, Integral):
         raise ValueError(f"columns must give {heading!r} a format that rounds {value!r}, got ''")
-    text = re.sub("^-", "−", format(value, form.removeprefix("≈")))
+    try:
+        text = re.sub("^-", "−", format(value, form.removeprefix("≈")))
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(
+            f"columns gives {heading!r} the format {form!r}, which does not suit {value!r:.100}:"
+            f" {error}"
+        ) from None
     return f"≈{text}" if form.startswith("≈") else text
 
 

@@ -262,7 +262,9 @@ class Induction(Synthetic):
 
 
 def text_of(name):
-    """Which text a task reads: "english", "source", or None for a synthetic task."""
+    """Which text a task reads: "english", "source", or None for any other name."""
+    if not isinstance(name, str):
+        raise ValueError(f"task must be the name of one, got {name!r:.100}")
     return {
         "next_character": "english",
         "next_word": "english",

@@ -538,6 +538,14 @@ def test_every_two_cells_are_judged_together():
         analysis.every_pair(STUDY, MADE_UP, "windows", 65)
     with pytest.raises(ValueError, match="cells must be a list of cells of the study, got 'rope'"):
         analysis.every_pair(STUDY, MADE_UP, "windows", 64, ["rope"])
+    with pytest.raises(
+        ValueError, match=r"cells must be a list of cells of the study, got \['rope"
+    ):
+        analysis.every_pair(STUDY, MADE_UP, "windows", 64, [["rope"]])
+    with pytest.raises(
+        ValueError, match=r"records must be a dict \{seed: record\}, got \{1: \[2\]\}"
+    ):
+        analysis.metric({1: [2]})
     with pytest.raises(ValueError, match="got 'window'"):
         analysis.every_pair(STUDY, MADE_UP, "window", 64)
 

@@ -17,6 +17,31 @@ def cells(section):
     return [cell for cell in SCALE.cells if cell.section == section]
 
 
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda cell, one: Cell("a", "b", {"steps": 1}),
+            "config must be .* got {'steps'",
+        ),
+        (
+            lambda cell, one: Comparison("q", "n", cell, [cell, "b"]),
+            "those must be .* Cells",
+        ),
+        (lambda cell, one: Comparison("q", "n", None, cell), "these must be .* Cells, got None"),
+        (lambda cell, one: Study("n", "", None), "comparisons must be .* Comparisons, got None"),
+        (lambda cell, one: Study("n", "", one), "comparisons must be a tuple of Comparisons"),
+        (lambda cell, one: Study("n", "", (one,), uncompared="ab"), "uncompared must .* got 'ab'"),
+        (lambda cell, one: build_position(None), "config must be a RunConfig, got None"),
+        (lambda cell, one: build_position("rope"), "config must be a RunConfig, got 'rope'"),
+    ],
+)
+def test_parts_of_another_kind_are_named(make, message):
+    cell = Cell("a", "b", config())
+    with pytest.raises(ValueError, match=message):
+        make(cell, Comparison("q", "n", cell, cell))
+
+
 def test_every_initialisation_is_crossed_with_factor_tying_and_norm():
     combinations = {
         (std, scale, tied, norm)

@@ -86,6 +86,14 @@ def test_importing_it_leaves_pandas_alone(run_python):
         ([["x", 1]], {"a": "", "b": ""}, " ", "caption ' '"),
         ([["x"]], {"a": "", "b": ""}, "A table.", r"rows must have 2 cells.*\['x'\]"),
         ([["x", 0.1]], {"a": "", "b": ""}, "A table.", "columns must give 'b' a format.*0.1"),
+        (None, {"a": "", "b": ""}, "A table.", "rows must be sequences of cells, got None"),
+        ([1, 2], {"a": "", "b": ""}, "A table.", r"rows must be sequences .* got \[1, 2\]"),
+        (["xy"], {"a": "", "b": ""}, "A table.", r"rows must be sequences .* got \['xy'\]"),
+        ([["x", 1]], ["a", "b"], "A table.", r"columns must be headings .* got \['a', 'b'\]"),
+        ([["x", 1]], {"a": "", "b": None}, "A table.", "columns must be headings .* None"),
+        ([["x", 1]], {"a": "", "b": ""}, None, "caption must be a text, got None"),
+        ([["x", [1]]], {"a": "", "b": ".2f"}, "A table.", r"'b' the format '.2f'.* suit \[1\]"),
+        ([["x", 1.0]], {"a": "", "b": "q"}, "A table.", "'b' the format 'q'.* suit 1.0"),
     ],
 )
 def test_bad_input_is_named(rows, columns, caption, words):

@@ -20,6 +20,7 @@ from sinpe.tasks import (
     WhichFirst,
     WhichMore,
     build_task,
+    text_of,
 )
 from sinpe.text import english
 
@@ -191,6 +192,10 @@ def test_bad_input_is_refused_by_name():
     for bad in ("sort", None, ["copy"]):
         with pytest.raises(ValueError, match=f"task must be one of .* got {re.escape(repr(bad))}"):
             build_task(bad)
+    for bad in (None, ["copy"]):
+        with pytest.raises(ValueError, match=f"name of one, got {re.escape(repr(bad))}"):
+            text_of(bad)
+    assert text_of("next_word") == "english" and text_of("copy") is None
     with pytest.raises(ValueError, match="length must be at least 3 .* got 2"):
         WhichFirst().batch("train", 1, 2, generator())
     with pytest.raises(ValueError, match="length must be at least 5 .* got 4"):

@@ -20,6 +20,7 @@ from sinpe.experiments.estimates import (
 )
 from sinpe.experiments.records import identity, is_curve
 from sinpe.experiments.studies import get_study
+from sinpe.experiments.study import Cell
 from sinpe.training.measures import METHODS, numbers, places
 
 
@@ -364,7 +365,7 @@ def _is_record(record):
 def _cells(cells, there):
     """`cells`, or ValueError unless they are a list of cells that are there."""
     other = (
-        [cell for cell in cells if cell not in there]
+        [cell for cell in cells if not isinstance(cell, Cell) or cell not in there]
         if isinstance(cells, list | tuple | set | dict)
         else [cells]
     )
@@ -383,8 +384,8 @@ def _check_name(name):
 
 def _metrics(records):
     """The metrics of {seed: record}, in the order of the seeds."""
-    if not isinstance(records, dict):
-        raise ValueError(f"records must be a dict {{seed: record}}, got {type(records).__name__}")
+    if not isinstance(records, dict) or not all(map(_is_record, records.values())):
+        raise ValueError(f"records must be a dict {{seed: record}}, got {records!r:.100}")
     return [record["metrics"] for _, record in sorted(records.items())]
 
 

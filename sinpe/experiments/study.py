@@ -38,6 +38,8 @@ class Cell:
     seeds: int = 5
 
     def __post_init__(self):
+        if not isinstance(self.config, RunConfig):
+            raise ValueError(f"config must be a RunConfig, got {self.config!r:.100}")
         check_size("seeds", self.seeds)
 
     @property
@@ -72,8 +74,10 @@ class Comparison:
     def __post_init__(self):
         for side in ("these", "those"):
             cells = getattr(self, side)
-            object.__setattr__(self, side, (cells,) if isinstance(cells, Cell) else tuple(cells))
-            if not getattr(self, side):
+            cells = (cells,) if isinstance(cells, Cell) else cells
+            _check_all(side, cells, Cell)
+            object.__setattr__(self, side, tuple(cells))
+            if not cells:
                 raise ValueError(f"{side} must be a cell or several, got none for {self.name!r}")
 
 
@@ -95,6 +99,8 @@ class Study:
     alone: bool = False
 
     def __post_init__(self):
+        _check_all("comparisons", self.comparisons, Comparison)
+        _check_all("uncompared", self.uncompared, Cell)
         for what, those in {"cells": self.cells, "comparisons": self.comparisons}.items():
             name, times = (
                 Counter(one.name for one in those).most_common(1)[0] if those else (None, 1)
@@ -151,6 +157,12 @@ class Study:
                 if i < len(column)
             ]
         return list(dict.fromkeys(ordered))
+
+
+def _check_all(name, those, kind):
+    """ValueError unless those are a tuple or list of one kind."""
+    if not isinstance(those, list | tuple) or not all(isinstance(one, kind) for one in those):
+        raise ValueError(f"{name} must be a tuple of {kind.__name__}s, got {those!r:.100}")
 
 
 def core_seconds(config):

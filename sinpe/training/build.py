@@ -4,6 +4,7 @@ import torch
 
 from sinpe import positions as methods
 from sinpe.training.amplitude import Amplitude, Constant
+from sinpe.transformer import TransformerConfig
 
 EXTENSIONS = {
     "position-interpolation": methods.PositionInterpolation,
@@ -26,7 +27,9 @@ def build_position(config):
     the embeddings. Raises
     ValueError for any other name, or for options that the method does not take.
     """
-    model = config.model
+    model = getattr(config, "model", None)
+    if not isinstance(model, TransformerConfig):
+        raise ValueError(f"config must be a RunConfig, got {config!r:.100}")
     makers = {
         "none": methods.NoPosition,
         "sinusoidal": lambda **options: methods.SinusoidalEncoding(model.d_model, **options),
