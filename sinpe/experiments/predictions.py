@@ -59,13 +59,9 @@ class Judgement:
         outcomes = {outcome for _, _, outcome in self.results}
         if len(outcomes) == 1:
             return outcomes.pop()
-        return (
-            "mixed"
-            if "confirmed" in outcomes
-            else "refuted"
-            if "refuted" in outcomes
-            else "undecided"
-        )
+        if "confirmed" in outcomes:
+            return "mixed"
+        return "refuted" if "refuted" in outcomes else "undecided"
 
 
 SETTINGS = tuple(f"{tied}, {norm}-norm" for tied in ("tied", "untied") for norm in ("post", "pre"))
@@ -247,19 +243,9 @@ def _results(tests, found, by_seed):
         and t.large in found
         and not set(by_seed[t.small]).isdisjoint(by_seed[t.large])
     ]
-    compared = (
-        dict(
-            zip(
-                sizes,
-                differences(
-                    [_excess(by_seed[t.small], by_seed[t.large]) for t in sizes], margin=0.0
-                ),
-                strict=True,
-            )
-        )
-        if sizes
-        else {}
-    )
+    excesses = [_excess(by_seed[t.small], by_seed[t.large]) for t in sizes]
+    estimates = differences(excesses, margin=0.0) if sizes else []
+    compared = dict(zip(sizes, estimates, strict=True))
     for test in tests:
         if test in compared:
             d = compared[test]
@@ -267,13 +253,10 @@ def _results(tests, found, by_seed):
             yield test, f"{d.plain.mean:+.3f} ({d.low:+.3f} to {d.high:+.3f})", outcome
         elif isinstance(test, Outcome) and test.comparison in found:
             d = found[test.comparison].difference
-            outcome = (
-                "confirmed"
-                if d.verdict == test.expected
-                else "undecided"
-                if d.verdict == "undecided"
-                else "refuted"
-            )
+            if d.verdict == test.expected:
+                outcome = "confirmed"
+            else:
+                outcome = "undecided" if d.verdict == "undecided" else "refuted"
             yield test, f"{d.plain.mean:+.3f} ({d.low:+.3f} to {d.high:+.3f}), {d.verdict}", outcome
         else:
             yield test, "not run", "not run"
