@@ -214,7 +214,9 @@ def _split(x):
 def _positions(positions, name="positions"):
     if isinstance(positions, int | np.integer) and not isinstance(positions, bool):
         if positions > 2**53:
-            raise ValueError(f"{name} must be at most 2**53 to be exact, got {positions}")
+            raise ValueError(
+                f"{name} must be at most 2**53 to be exact, got {shown(int(positions))}"
+            )
         return np.arange(_count(name, positions), dtype=np.float64)
     given = _array(name, positions)
     if given.dtype.kind not in "iuf":
@@ -256,10 +258,10 @@ def _even_width(name, value):
     if number < 2 or number % 2:
         raise ValueError(
             f"{name} must be an even positive integer, because each frequency needs a sine and a"
-            f" cosine; got {value!r}"
+            f" cosine; got {shown(value)}"
         )
     if number > WIDEST:
-        raise ValueError(f"{name} must be at most {WIDEST}, got {value!r}")
+        raise ValueError(f"{name} must be at most {WIDEST}, got {shown(value)}")
     return number
 
 
@@ -267,9 +269,9 @@ def _count(name, value):
     try:
         number = -1 if isinstance(value, bool | np.bool_) else operator.index(value)
     except TypeError:
-        raise ValueError(f"{name} must be an integer, got {value!r}") from None
+        raise ValueError(f"{name} must be an integer, got {shown(value)}") from None
     if number < 0:
-        raise ValueError(f"{name} must be a non-negative integer, got {value!r}")
+        raise ValueError(f"{name} must be a non-negative integer, got {shown(value)}")
     return number
 
 
@@ -277,10 +279,17 @@ def _positive(name, value):
     try:
         number = np.nan if isinstance(value, str | bytes | bool | np.bool_) else float(value)
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{name} must be a positive finite number, got {value!r}") from None
+        raise ValueError(f"{name} must be a positive finite number, got {shown(value)}") from None
     if not 0 < number < np.inf:
-        raise ValueError(f"{name} must be a positive finite number, got {value!r}")
+        raise ValueError(f"{name} must be a positive finite number, got {shown(value)}")
     return number
+
+
+def shown(value):
+    """A value as errors name it: an integer of hundreds of digits by its size."""
+    if isinstance(value, int) and value.bit_length() > 64:
+        return f"an integer of {value.bit_length()} bits"
+    return repr(value)
 
 
 def _one_of(name, value, allowed):

@@ -796,6 +796,14 @@ BROKEN = [
         "one of NumPy's",
         adds("spread", "np.testing.assert_allclose(wave.max(), 1)"),
     ),
+    (
+        "ideas_need_no_check",
+        "a name from a check",
+        lambda node: [
+            adds(name, code)(node)
+            for name, code in (("check", "top = wave.max()"), ("spread", "print(top)"))
+        ],
+    ),
     *[
         (
             "ideas_show_something_of_their_own",

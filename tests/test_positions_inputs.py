@@ -35,7 +35,7 @@ NARROW = [
     torch.uint32,
     torch.uint64,
 ]
-METHODS = [name for name in MAKERS if name != "none"]
+METHODS = [name for name in MAKERS if name != "NoPosition"]
 BIASES = {
     "alibi": lambda heads=H: Alibi(heads),
     "t5": lambda heads=H: T5Bias(heads, n_buckets=8, max_distance=12, bidirectional=True),
@@ -102,7 +102,7 @@ def test_one_row_of_positions_serves_a_batch_in_the_transformer():
     assert torch.equal(model(tokens, GAPS[None]), model(tokens, GAPS))
 
 
-@pytest.mark.parametrize("name", [name for name in METHODS if name != "learned"])
+@pytest.mark.parametrize("name", [name for name in METHODS if name != "LearnedEncoding"])
 def test_floats_that_are_whole_are_integers(name):
     method, data = make(name), tensors()
     for positions in (torch.arange(6), GAPS):
@@ -200,7 +200,7 @@ def test_biases_are_float64_for_float64_queries(name):
         assert torch.equal(bias.flatten(), -sinpe.alibi_slopes(H) * (2**25 + 1))
 
 
-@pytest.mark.parametrize("name", ["alibi", "t5-bidirectional"])
+@pytest.mark.parametrize("name", ["Alibi", "T5Bias bidirectional"])
 def test_a_float64_model_passes_gradcheck(name):
     config = TransformerConfig(5, d_model=D, n_layers=1, n_heads=H, d_ff=8, causal=False)
     model = Transformer(config, make(name)).double()
@@ -236,7 +236,7 @@ def test_loading_by_assignment_makes_a_method_of_meta_whole(name):
 def test_loading_by_assignment_makes_a_model_of_meta_whole():
     config = TransformerConfig(9, d_model=D, n_layers=2, n_heads=H, d_ff=8)
     tokens = torch.tensor([[1, 2, 3]])
-    for name in ("sinusoidal", "rotary", "alibi", "xpos"):
+    for name in ("SinusoidalEncoding", "Rotary", "Alibi", "XPos"):
         real = Transformer(config, make(name))
         with torch.device("meta"):
             model = Transformer(config, MAKERS[name]())
@@ -292,7 +292,7 @@ def test_vmap_over_positions(name):
 def test_a_trace_holds_for_other_positions_and_lengths(name):
     module, data = AllOpenings(make(name)).eval(), tensors(dtype=torch.float32)
     traced = torch.jit.trace(module, (*data, torch.arange(6), torch.arange(6)))
-    beyond = GAPS if name == "learned" else GAPS * 1000
+    beyond = GAPS if name == "LearnedEncoding" else GAPS * 1000
     for positions in (torch.arange(6), GAPS, beyond):
         assert close(traced(*data, positions, positions), module(*data, positions, positions))
     longer, at = tensors(3, 9, dtype=torch.float32), torch.tensor([0, 2, 3, 4, 5, 6, 7, 8, 30])
@@ -356,7 +356,9 @@ def test_compiled_codes_can_be_differentiated_by_the_position():
     assert torch.allclose(*slopes, atol=1e-6) and slopes[0].abs().min() > 0
 
 
-@pytest.mark.parametrize("name", ["rotary", "xpos", "alibi", "transformer-xl", "sinusoidal"])
+@pytest.mark.parametrize(
+    "name", ["Rotary", "XPos", "Alibi", "TransformerXLRelative", "SinusoidalEncoding"]
+)
 def test_gradients_by_the_position_are_right_at_whole_positions_too(name):
     """A short way through consecutive positions must not cut them."""
     method, data = make(name).double(), tensors(1, 3)
@@ -393,3 +395,24 @@ def test_gradients_by_the_position_are_right_at_whole_positions_too(name):
 def test_arguments_beyond_reason_are_refused_by_their_own_name(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+@pytest.mark.parametrize(
+    ("name", "make"),
+    [
+        ("base", lambda n: sinpe.wavelengths(8, n)),
+        ("d_model", lambda n: sinpe.wavelengths(n)),
+        ("positions", lambda n: sinpe.sinusoidal_encoding(n, 8)),
+        ("base", lambda n: Rotary(8, n)),
+        ("head_dim", lambda n: Rotary(n)),
+        ("scale_base", lambda n: XPos(8, scale_base=n)),
+        ("centre", lambda n: XPos(8, centre=n)),
+        ("max_len", lambda n: SinusoidalEncoding(8, max_len=n)),
+        ("max_distance", lambda n: T5Bias(2, max_distance=n)),
+    ],
+)
+@pytest.mark.parametrize("sign", [1, -1])
+def test_integers_too_long_to_be_printed_are_refused_by_their_size(name, make, sign):
+    """Python itself refuses to print more than 4 300 digits, and names no argument."""
+    with pytest.raises(ValueError, match=rf"^{name} must be .* an integer of 16610 bits"):
+        make(sign * 10**5000)

@@ -4,7 +4,7 @@ however it is cut.
 
 import pytest
 import torch
-from test_positions_rules import HD, MAKERS, D, H, make
+from test_positions_rules import DYNAMIC, HD, MAKERS, D, H, make
 
 import sinpe
 from sinpe import (
@@ -22,10 +22,11 @@ from sinpe.training.amplitude import Amplitude
 V = 11
 FAR = (-100_000, 100_000, 0)
 WHOLE_ROW = {
-    "dynamic-ntk": lambda: Rotary(HD, extension=DynamicNTK(2.0, 8)),
-    "xpos": lambda: XPos(HD, scale_base=8),
-    "xpos-fixed": lambda: XPos(HD, scale_base=8, centre=0),
+    DYNAMIC: MAKERS[DYNAMIC],
+    "XPos steep": lambda: XPos(HD, scale_base=8),
+    "XPos fixed": lambda: XPos(HD, scale_base=8, centre=0),
 }
+EVERY = {**MAKERS, **WHOLE_ROW}
 
 
 def model_of(method, causal=True):
@@ -39,20 +40,20 @@ def tokens_of(batch, length, seed=0):
 @torch.no_grad()
 @pytest.mark.parametrize("place", FAR)
 @pytest.mark.parametrize("side", ["left", "right"])
-@pytest.mark.parametrize("name", [*MAKERS, *WHOLE_ROW])
+@pytest.mark.parametrize("name", EVERY)
 def test_padding_anywhere_changes_nothing(name, side, place):
     """12 tokens and 18 of padding, whose positions may be all that the method has codes for."""
-    if name == "learned":
+    if name == "LearnedEncoding":
         place = 63
     method = WHOLE_ROW[name]() if name in WHOLE_ROW else make(name)
-    model, text = model_of(method, causal=name != "t5-bidirectional"), tokens_of(2, 12)
+    model, text = model_of(method, causal=name != "T5Bias bidirectional"), tokens_of(2, 12)
     mask = torch.arange(30) < 12 if side == "right" else torch.arange(30) >= 18
     positions = torch.full((30,), place)
     positions[mask] = torch.arange(12)
     tokens = torch.zeros(2, 30, dtype=torch.long)
     tokens[:, mask] = text
     for at in (positions, positions[None], positions.expand(2, -1), positions.double()):
-        if name == "learned" and at.is_floating_point():
+        if name == "LearnedEncoding" and at.is_floating_point():
             continue
         out = model(tokens, at, mask.expand(2, -1))
         assert out.isfinite().all()
@@ -70,16 +71,16 @@ def test_right_padding_does_not_lengthen_a_row():
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("name", [*MAKERS, *WHOLE_ROW])
+@pytest.mark.parametrize("name", EVERY)
 def test_packed_rows_equal_each_text_alone_or_are_refused(name):
     method = WHOLE_ROW[name]() if name in WHOLE_ROW else make(name)
-    model = model_of(method, causal=name != "t5-bidirectional")
+    model = model_of(method, causal=name != "T5Bias bidirectional")
     texts = tokens_of(1, 20), tokens_of(1, 5, seed=1)
     owner = torch.tensor([0] * 20 + [1] * 5 + [2] * 3)  # and three of padding, far away
     places = torch.cat([torch.arange(20), torch.arange(5), torch.tensor([50, 50, 50])])
     mask = (owner[:, None] == owner) & (owner < 2)
     packed = torch.cat([*texts, torch.zeros(1, 3, dtype=torch.long)], 1)
-    if name == "dynamic-ntk":
+    if name == DYNAMIC:
         words = r"DynamicNTK.* takes one length a row, but attention_mask of shape \(1, 28, 28\)"
         with pytest.raises(ValueError, match=words):
             model(packed, places, mask[None])
@@ -120,7 +121,7 @@ def test_masked_models_compile_and_export(name):
     assert torch.allclose(exported(tokens, positions, mask), expected, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", ["t5-causal", "xpos"])
+@pytest.mark.parametrize("name", ["T5Bias", "XPos"])
 def test_an_encoder_refuses_a_method_for_causal_models(name):
     with pytest.raises(ValueError, match="was made for causal models, .* has causal=False"):
         model_of(make(name), causal=False)

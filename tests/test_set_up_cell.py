@@ -99,7 +99,7 @@ class Host:
         client = NotebookClient(
             notebook,
             kernel_manager_class=Kernel,
-            timeout=120,
+            timeout=600,  # hanging, not slow
             coalesce_streams=True,
             resources={"metadata": {"path": folder}},
         )

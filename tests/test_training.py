@@ -324,7 +324,7 @@ def test_the_command_can_be_interrupted_and_says_so():
     )
     assert process.stdout.readline() == "training\n"
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=120)
+    _, said = process.communicate(timeout=600)
     assert process.returncode == 130
     assert said.strip() == "Interrupted: nothing is kept of a single run."
 

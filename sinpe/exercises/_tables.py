@@ -160,16 +160,11 @@ def diagnose(tables, allowed):
         for names, choices in _candidates():
             if all(_same(tables[case], _build(*case, *choices), allowed) for case in cases):
                 return names
-        if all(
-            _same(tables[case], _build(*case[::-1], *_candidates()[0][1]), allowed)
-            for case in cases
-        ):
+        right = _candidates()[0][1]
+        if all(_same(tables[case], _build(*case[::-1], *right), allowed) for case in cases):
             return ("arguments swapped",)
-        return (
-            (SEPARATE,)
-            if all(_foreign_cosines(case, tables[case], allowed) for case in cases)
-            else ()
-        )
+        foreign = all(_foreign_cosines(case, tables[case], allowed) for case in cases)
+        return (SEPARATE,) if foreign else ()
 
 
 @lru_cache(maxsize=1)
@@ -187,9 +182,8 @@ def _candidates():
 def _build(n, d_model, frequency, cosine, place, start, turn):
     i, p = np.arange(d_model // 2), np.arange(n)[:, None] + start
     w = frequency(i, d_model)
-    return place(
-        np.sin(turn(p * w)), np.cos(turn(p * (w if cosine is None else cosine(i, d_model))))
-    )
+    w_cosine = w if cosine is None else cosine(i, d_model)
+    return place(np.sin(turn(p * w)), np.cos(turn(p * w_cosine)))
 
 
 def _same(table, wrong, allowed):

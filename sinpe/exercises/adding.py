@@ -143,7 +143,7 @@ def check_ratio(attempt):
         ),
     )
     return check(
-        _on_copies(attempt),
+        attempt,
         lambda w, c, r: w * (r * _rms(c) / _rms(w)),
         cases,
         mistakes,
@@ -233,7 +233,7 @@ def check_position_part(attempt):
         ),
     )
     return check(
-        _on_copies(attempt),
+        attempt,
         right,
         cases,
         mistakes,
@@ -297,17 +297,13 @@ def check_added_positions(attempt):
         ),
     )
     verdict = check(
-        _on_copies(attempt),
+        attempt,
         lambda x, at: x + _codes(x, at),
         cases,
         mistakes,
         praise="each token has the code of its own position, in every row.",
     )
-    along_batch = (
-        _wrong_axis(_on_copies(attempt), cases[:2])
-        if verdict.status in ("wrong", "error")
-        else None
-    )
+    along_batch = _wrong_axis(attempt, cases[:2]) if verdict.status in ("wrong", "error") else None
     # `or` would not do: a verdict is true only when correct
     return verdict if along_batch is None else along_batch
 
@@ -333,14 +329,6 @@ def _wrong_axis(attempt, square):
 
 def _codes(x, positions):
     return sinusoidal_encoding(positions.astype(float), x.shape[2])
-
-
-def _on_copies(attempt):
-    return (
-        (lambda *case: attempt(*(part.copy() if hasattr(part, "copy") else part for part in case)))
-        if callable(attempt)
-        else attempt
-    )
 
 
 def _rms(values):

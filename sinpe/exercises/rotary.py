@@ -109,7 +109,7 @@ def check_rotation(attempt):
         ),
     )
     return check(
-        _on_copies(attempt),
+        attempt,
         _turn,
         cases,
         mistakes,
@@ -143,12 +143,10 @@ def check_key_for(attempt):
         )
     # a slip is named only where it explains every case
     same = all(not verdict and verdict.mistake == wrong.mistake for verdict in verdicts)
-    return (
-        wrong
-        if wrong.mistake is None or same
-        else Verdict(
-            "wrong", "the largest score is not where it should be in every case: try two distances."
-        )
+    if wrong.mistake is None or same:
+        return wrong
+    return Verdict(
+        "wrong", "the largest score is not where it should be in every case: try two distances."
     )
 
 
@@ -192,13 +190,13 @@ def check_half_rows(attempt):
         return _rows(w, h, _to_half(len(w) // h))
 
     verdict = check(
-        _on_copies(attempt),
+        attempt,
         right,
         cases,
         mistakes,
         praise="even features first, then odd ones, head by head.",
     )
-    if verdict or verdict.mistake or not check(_on_copies(attempt), right, square):
+    if verdict or verdict.mistake or not check(attempt, right, square):
         return verdict
     return Verdict(
         "mistake",
@@ -280,22 +278,11 @@ def check_cached_step(attempt):
         ),
     )
     return check(
-        _on_copies(attempt),
+        attempt,
         _step,
         cases,
         mistakes,
         praise="the same output as a pass over the whole sequence, at the cost of one row.",
-    )
-
-
-def _on_copies(attempt):
-    """The attempt on copies, so that one that works in place does not change what it is compared
-    with.
-    """
-    return (
-        (lambda *case: attempt(*(a.copy() if hasattr(a, "copy") else a for a in case)))
-        if callable(attempt)
-        else attempt
     )
 
 

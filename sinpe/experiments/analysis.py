@@ -440,12 +440,11 @@ def _best(side, cells):
     seeds = set.intersection(*(set(cells[cell]) for cell in side))
     if not seeds:
         return None
-    return min(
-        side,
-        key=lambda cell: fmean(
-            metric({seed: cells[cell][seed] for seed in seeds}, "validation_loss")
-        ),
-    )
+
+    def loss(cell):
+        return fmean(metric({seed: cells[cell][seed] for seed in seeds}, "validation_loss"))
+
+    return min(side, key=loss)
 
 
 def _finding(comparison, sides, data, difference):

@@ -61,13 +61,9 @@ class Judgement:
             return outcomes.pop()
         if "not run" in outcomes:
             return "not run"
-        return (
-            "mixed"
-            if "confirmed" in outcomes
-            else "refuted"
-            if "refuted" in outcomes
-            else "undecided"
-        )
+        if "confirmed" in outcomes:
+            return "mixed"
+        return "refuted" if "refuted" in outcomes else "undecided"
 
 
 SETTINGS = tuple(f"{tied}, {norm}-norm" for tied in ("tied", "untied") for norm in ("post", "pre"))
@@ -249,19 +245,9 @@ def _results(tests, found, by_seed):
         and t.large in found
         and not set(by_seed[t.small]).isdisjoint(by_seed[t.large])
     ]
-    compared = (
-        dict(
-            zip(
-                sizes,
-                differences(
-                    [_excess(by_seed[t.small], by_seed[t.large]) for t in sizes], margin=0.0
-                ),
-                strict=True,
-            )
-        )
-        if sizes
-        else {}
-    )
+    excesses = [_excess(by_seed[t.small], by_seed[t.large]) for t in sizes]
+    estimates = differences(excesses, margin=0.0) if sizes else []
+    compared = dict(zip(sizes, estimates, strict=True))
     for test in tests:
         if test in compared:
             d = compared[test]
@@ -269,13 +255,10 @@ def _results(tests, found, by_seed):
             yield test, f"{d.plain.mean:+.3f} ({d.low:+.3f} to {d.high:+.3f})", outcome
         elif isinstance(test, Outcome) and test.comparison in found:
             d = found[test.comparison].difference
-            outcome = (
-                "confirmed"
-                if d.verdict == test.expected
-                else "undecided"
-                if d.verdict == "undecided"
-                else "refuted"
-            )
+            if d.verdict == test.expected:
+                outcome = "confirmed"
+            else:
+                outcome = "undecided" if d.verdict == "undecided" else "refuted"
             yield test, f"{d.plain.mean:+.3f} ({d.low:+.3f} to {d.high:+.3f}), {d.verdict}", outcome
         else:
             yield test, "not run", "not run"

@@ -222,13 +222,12 @@ def _texts_of_records(there, missing):
     """The fingerprints of this machine's texts that are needed, by name. RecordError if records
     were made on another edition of one.
     """
-    texts = {
-        (text_of(record["config"]["task"]), record["environment"]["corpus_sha256"]): record[
-            "environment"
-        ]["python"]
-        for record in there
-        if "corpus_sha256" in record["environment"]
-    }
+    texts = {}
+    for record in there:
+        environment = record["environment"]
+        if "corpus_sha256" in environment:
+            name = text_of(record["config"]["task"])
+            texts[name, environment["corpus_sha256"]] = environment["python"]
     mine = {
         text_of(task): build_task(task).corpus.sha256
         for task in {config.task for config in missing}

@@ -197,33 +197,18 @@ def _measuring_seconds(config):
     """Seconds for what is measured besides the held-out data."""
     options, length = dict(config.measure_options), config.length
     if config.measure == "lengths":
-        tuned = (
-            unmeasured(
-                config,
-                length=TUNED * length,
-                batch_size=config.batch_size // TUNED,
-                steps=options["tune"],
-            )
-            if options.get("tune")
-            else None
+        a_token = sum(
+            _forward_seconds(unmeasured(config, length=factor * length)) for factor in LENGTHS
         )
-        slices = (
-            sum(_forward_seconds(unmeasured(config, length=factor * length)) for factor in LENGTHS)
-            * BLOCKS
-            * LENGTHS[-1]
-            * length
-        )
-        return 2 * slices + (
-            _training_seconds(tuned) if tuned else 0
-        )  # windows that overlap by half
+        seconds = 2 * a_token * BLOCKS * LENGTHS[-1] * length  # windows that overlap by half
+        if options.get("tune"):
+            changes = {"length": TUNED * length, "batch_size": config.batch_size // TUNED}
+            tuned = unmeasured(config, steps=options["tune"], **changes)
+            seconds += _training_seconds(tuned)
+        return seconds
     if config.measure == "multiples":
-        return sum(
-            _forward_seconds(unmeasured(config, length=factor * length))
-            * SEQUENCES
-            * factor
-            * length
-            for factor in MULTIPLES
-        )
+        longer = [unmeasured(config, length=factor * length) for factor in MULTIPLES]
+        return sum(_forward_seconds(long) * SEQUENCES * long.length for long in longer)
     if config.measure == "cost":
         forward = sum(_forward_seconds(unmeasured(config, position=method)) for method in METHODS)
         return (options.get("repeats", REPEATS) + 2) * 4 * forward * config.batch_size * length

@@ -7,6 +7,8 @@ import math
 import torch
 from torch import nn
 
+from sinpe.formula import shown
+
 
 class PositionMethod(nn.Module):
     """A position method fills one or more of three openings; each is the identity unless
@@ -139,23 +141,21 @@ def cast_once(x, dtype):
 def check_size(name, value, most=2**63 - 1):
     """`value`, or ValueError unless it is a positive integer, at most `most`."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ValueError(f"{name} must be a positive integer, got {value!r}")
+        raise ValueError(f"{name} must be a positive integer, got {shown(value)}")
     if value > most:
-        got = value if value.bit_length() < 64 else f"an integer of {value.bit_length()} bits"
-        raise ValueError(f"{name} must be at most {most}, got {got}")
+        raise ValueError(f"{name} must be at most {most}, got {shown(value)}")
     return value
 
 
 def check_positive(name, value):
     """`value` as a float, or ValueError unless it is positive and finite."""
+    wrong = f"{name} must be a positive finite number, got {shown(value)}"
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
-        raise ValueError(f"{name} must be a positive finite number, got {value!r}")
+        raise ValueError(wrong)
     try:
         return float(value)
     except OverflowError:
-        raise ValueError(
-            f"{name} must be a positive finite number, got an integer of {value.bit_length()} bits"
-        ) from None
+        raise ValueError(wrong) from None
 
 
 def check_positive_or_zero(name, value):

@@ -75,9 +75,8 @@ class Rotary(PositionMethod):
         """q, k: (batch, heads, q_len | k_len, head_dim) -> both in the same shape, dtype and
         device. k may have fewer heads than q (grouped queries).
         """
-        return self._rotated(
-            q, k, *check_pair(q, k, q_positions, k_positions, head_dim=self.head_dim)
-        )
+        positions = check_pair(q, k, q_positions, k_positions, head_dim=self.head_dim)
+        return self._rotated(q, k, *positions)
 
     def place_padding(self, positions, attention_mask):
         """A length is counted over tokens only; a row has one."""
@@ -95,9 +94,8 @@ class Rotary(PositionMethod):
         rule = self._rule(k_positions)
         tables = self._tables(q_positions, *rule, q.dtype)
         again = k_positions is q_positions and k.dtype == q.dtype
-        return self._turn(q, *tables), self._turn(
-            k, *(tables if again else self._tables(k_positions, *rule, k.dtype))
-        )
+        k_tables = tables if again else self._tables(k_positions, *rule, k.dtype)
+        return self._turn(q, *tables), self._turn(k, *k_tables)
 
     def _rule(self, k_positions):
         """Frequencies and attention factor for these keys: of shape (pairs,) and a number, or
@@ -121,24 +119,20 @@ class Rotary(PositionMethod):
         if isinstance(factor, torch.Tensor) or factor != 1:
             sin, cos = factor * sin, factor * cos
         sin, cos = (table.to(wide(dtype))[..., None, :, :] for table in (sin, cos))
-        return (
-            (sin, cos)
-            if self.layout == "interleaved"
-            else (torch.cat([-sin, sin], -1), torch.cat([cos, cos], -1))
-        )
+        if self.layout == "interleaved":
+            return sin, cos
+        return torch.cat([-sin, sin], -1), torch.cat([cos, cos], -1)
 
     def _turn(self, x, sin, cos):
-        turned, rest = x[..., : self.rotary_dim].to(sin.dtype), x[..., self.rotary_dim :]
-        out = (_turn_interleaved if self.layout == "interleaved" else _turn_half)(
-            turned, sin, cos
-        ).to(x.dtype)
-        return torch.cat([out, rest], -1) if rest.shape[-1] else out
+        turn = _turn_interleaved if self.layout == "interleaved" else _turn_half
+        first, rest = x[..., : self.rotary_dim], x[..., self.rotary_dim :]
+        turned = turn(first.to(sin.dtype), sin, cos).to(x.dtype)
+        return torch.cat([turned, rest], -1) if rest.shape[-1] else turned
 
     def _inv_freq(self):
         # where the rule depends on the length, it is applied to the plain ones at each call
-        return torch.from_numpy(
-            self.plain.copy() if self.length_dependent else self.inverse_frequencies()
-        )
+        used = self.plain.copy() if self.length_dependent else self.inverse_frequencies()
+        return torch.from_numpy(used)
 
     def _extended(self, seq_len):
         if seq_len is not None:

@@ -27,15 +27,12 @@ class SinusoidalEncoding(PositionMethod):
         # raises for bad arguments
         formula.sinusoidal_encoding(0, d_model, base, layout=layout, spacing=spacing)
         if isinstance(max_len, bool) or not isinstance(max_len, int) or max_len < 0:
-            raise ValueError(f"max_len must be a non-negative integer, got {max_len!r}")
+            raise ValueError(
+                f"max_len must be a non-negative integer, got {formula.shown(max_len)}"
+            )
         check_size("max_len", max(max_len, 1), 2**53)
-        self.d_model, self.base, self.layout, self.spacing, self.max_len = (
-            int(d_model),
-            float(base),
-            layout,
-            spacing,
-            max_len,
-        )
+        self.d_model, self.base, self.max_len = int(d_model), float(base), max_len
+        self.layout, self.spacing = layout, spacing
         self.derive("table", self._table)
         self.derive("inv_freq", self._inv_freq)
 
@@ -56,9 +53,8 @@ class SinusoidalEncoding(PositionMethod):
         if dtype not in TYPES:
             raise ValueError(f"dtype must be one of {', '.join(map(str, TYPES))}, got {dtype!r}")
         positions = check_real("positions", positions).to(self.table.device)
-        rows = (_rows if visible(positions) else _rows_operator)(
-            self.table, positions.detach(), self.base, self.layout, self.spacing
-        )
+        look_up = _rows if visible(positions) else _rows_operator
+        rows = look_up(self.table, positions.detach(), self.base, self.layout, self.spacing)
         rows = cast_once(rows, dtype)
         return self._with_derivatives(rows, positions) if positions.is_floating_point() else rows
 

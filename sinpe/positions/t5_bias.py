@@ -29,9 +29,8 @@ def relative_position_bucket(relative_position, *, bidirectional, n_buckets=32, 
 
 def _bucket(relative_position, edges, bidirectional):
     distance = relative_position.abs() if bidirectional else (-relative_position).clamp(min=0)
-    bucket = torch.bucketize(
-        distance, torch.tensor(edges, device=relative_position.device), right=True
-    )
+    bounds = torch.tensor(edges, device=relative_position.device)
+    bucket = torch.bucketize(distance, bounds, right=True)
     return bucket + (relative_position > 0) * (len(edges) + 1) if bidirectional else bucket
 
 
@@ -72,11 +71,8 @@ class T5Bias(PositionMethod):
     def __init__(self, n_heads, n_buckets=32, max_distance=128, bidirectional=False):
         super().__init__()
         self.n_heads = check_size("n_heads", n_heads)
-        self.n_buckets, self.max_distance, self.bidirectional = (
-            n_buckets,
-            max_distance,
-            bidirectional,
-        )
+        self.n_buckets, self.max_distance = n_buckets, max_distance
+        self.bidirectional = bidirectional
         self.edges = _edges(bidirectional, n_buckets, max_distance)
         self.causal_only = not bidirectional
         self.weight = nn.Parameter(torch.empty(n_heads, n_buckets))

@@ -2,6 +2,7 @@
 
 import torch
 
+from sinpe.formula import shown
 from sinpe.positions.base import check_positive, move_padding
 from sinpe.positions.checks import check_pair, wide
 from sinpe.positions.rotary import Rotary
@@ -33,7 +34,9 @@ class XPos(Rotary):
             or not isinstance(centre, int | float)
             or not abs(centre) <= 2**53
         ):
-            raise ValueError(f"centre must be None or a number up to 2**53 in size, got {centre!r}")
+            raise ValueError(
+                f"centre must be None or a number up to 2**53 in size, got {shown(centre)}"
+            )
         self.centre = centre
         self.storable_keys = centre is not None
         self.derive("log_decay", self._log_decay)

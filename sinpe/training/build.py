@@ -1,4 +1,4 @@
-"""From a name to a position method: the one place where names become objects."""
+"""From a name to a position method."""
 
 import torch
 
@@ -24,8 +24,8 @@ def build_position(config):
     "yarn" | "llama3", whose options are the extension's; or the control "constant". A learned table
     has config.length rows unless max_len says otherwise. What a method learns starts from
     config.seed. One option belongs to no method: amplitude, a factor on whatever the method adds to
-    the embeddings. Raises
-    ValueError for any other name, or for options that the method does not take.
+    the embeddings. Raises ValueError for any other name, or for options that the method does not
+    take.
     """
     model = getattr(config, "model", None)
     if not isinstance(model, TransformerConfig):

@@ -83,9 +83,8 @@ def peak_memory():
     """The most memory that this process held, in MB, or None where the system does not tell."""
     try:
         lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
-        return round(
-            next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) / 1000
-        )
+        most = next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))  # in kB
+        return round(most / 1000)
     except (OSError, StopIteration):
         pass
     try:

@@ -73,6 +73,19 @@ def one_assert_an_idea(notebook):
             yield f"{cell}: asserts {count} times: one may stay in view, the rest is a check"
 
 
+def ideas_need_no_check(notebook):
+    """No idea uses what only checks define: a reader may leave every check folded."""
+    defined, checked = set(), set()
+    for cell in notebook.python:
+        if cell.role == "check":
+            checked |= syntax.bound(cell.tree)
+            continue
+        defined |= syntax.bound(cell.tree)
+        lost = sorted(syntax.names(cell.tree) & checked - defined)
+        if lost and cell in notebook.ideas:
+            yield f"{cell}: uses {', '.join(lost)}, which a folded check defines: define it in view"
+
+
 def ideas_show_something_of_their_own(notebook):
     """No idea prints a sentence that is the same whatever the code does."""
     for cell in notebook.ideas:
@@ -233,6 +246,7 @@ RULES = [
     every_cell_has_its_kind,
     ideas_are_few_and_small,
     one_assert_an_idea,
+    ideas_need_no_check,
     ideas_show_something_of_their_own,
     results_are_tabulated,
     drawings_are_tested_elsewhere,

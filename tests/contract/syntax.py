@@ -35,6 +35,21 @@ def names(node):
     return {child.id for child in ast.walk(node) if isinstance(child, ast.Name)}
 
 
+def bound(tree):
+    """Every name that the code gives a meaning: by assignment, definition or import."""
+    found = {
+        child.id
+        for child in ast.walk(tree)
+        if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store)
+    }
+    for child in ast.walk(tree):
+        if isinstance(child, ast.FunctionDef | ast.ClassDef):
+            found.add(child.name)
+        elif isinstance(child, ast.arg):
+            found.add(child.arg)
+    return found | set(aliases(tree))
+
+
 def top_level(tree):
     """Every node that runs with the cell: bodies of functions, classes and lambdas are left out."""
     waiting = list(tree.body)
