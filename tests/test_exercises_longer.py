@@ -8,7 +8,16 @@ import numpy as np
 import torch
 from exercise_checks import ExerciseChecks, constant
 
-from sinpe import DynamicNTK, Llama3, NTKAware, Rotary, YaRN, exercises, inverse_frequencies
+from sinpe import (
+    DynamicNTK,
+    Extension,
+    Llama3,
+    NTKAware,
+    Rotary,
+    YaRN,
+    exercises,
+    inverse_frequencies,
+)
 
 CHECKS = {
     "sharper": exercises.check_sharpening,
@@ -114,14 +123,17 @@ def own_times(q, k, v, keys, values, trained):
     return step(q, k, v, keys, values, trained, turned=np.array(stored))
 
 
-class Scaled:
-    """Any change of frequencies as an extension."""
+class Scaled(Extension):
+    """Any change of frequencies as an extension, for one row at a time."""
+
+    length_dependent = True
 
     def __init__(self, change):
         self.change = change
 
     def __call__(self, inv_freq, base, seq_len):
-        return self.change(inv_freq, seq_len or 1), 1.0
+        length = 1 if seq_len is None else int(seq_len.max())
+        return torch.as_tensor(self.change(inv_freq.numpy(), length)), 1.0
 
 
 def ratio(n, trained):

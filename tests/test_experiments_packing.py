@@ -14,7 +14,7 @@ TINY = study()
 
 
 @pytest.fixture(scope="module")
-def made():
+def made(one_thread):
     """Every record of the tiny study."""
     return [{"study": "tiny", **json.loads(json.dumps(train(c)))} for c in TINY.runs()]
 

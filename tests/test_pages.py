@@ -45,8 +45,8 @@ THIN = """() => {
 }"""
 # A moment after a change of width the theme makes the boxes that scroll reachable by keyboard.
 REACHABLE = (
-    "[...document.querySelectorAll('pre')].every((box) => box.scrollWidth <= box.clientWidth ||"
-    " box.tabIndex === 0)"
+    "[...document.querySelectorAll('pre, .cell_output > .output')].every((box) =>"
+    " box.scrollWidth <= box.clientWidth || box.tabIndex === 0)"
 )
 TEXT = """() => {
   const article = document.querySelector('article').cloneNode(true);
