@@ -30,7 +30,7 @@ serve: book ## build the site and serve it at http://127.0.0.1:8000
 
 test: ## check everything: notebooks, package, doctests, site, commands
 	@echo "Once, the environment: 3 minutes, 2 GB in $(VENV)."
-	@echo "Then all notebooks: 3 minutes; and all tests: 4 minutes, 0.5 GB while they run. On two quiet cores."
+	@echo "Then all notebooks: 3 minutes; and all tests: 7 minutes, 0.5 GB while they run. On two quiet cores."
 	@$(SETUP) book test lint cluster peers
 	@$(PY) tools/stages.py "notebooks: tools/check_notebooks.py" "tests: -m pytest -n 2 --dist loadfile --continue-on-collection-errors"
 
