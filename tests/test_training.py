@@ -330,7 +330,8 @@ def test_the_command_can_be_interrupted_and_says_so():
 
 
 INTERRUPTED = """
-import sys, time
+import signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in the background ignores it
 from sinpe.training import __main__ as command
 
 def train(config, progress):
