@@ -98,3 +98,9 @@ from sinpe.exercises.scaling import (
     check_two_roots,
     check_xavier_ratio,
 )
+from sinpe.exercises.shape import (
+    check_expected_share,
+    check_offset_for,
+    check_ripple,
+    check_spots,
+)
