@@ -135,6 +135,16 @@ def test_the_expected_share_is_that_of_random_matrices(d, length):
     assert between / total == pytest.approx(expected, rel=1e-9)
 
 
+def test_the_share_is_a_quarter_on_16_positions_and_falls():
+    """What chapters 04 and 17 say about a random head, at width 64."""
+    shares = [literal(similarity(np.arange(length), 64)) for length in (16, 64)]
+    assert shares == pytest.approx([0.253, 0.148], abs=0.001)
+
+
+def test_the_first_rise_at_width_512_is_too_small_to_see():
+    assert similarity(44, 512) - similarity(43, 512) == pytest.approx(4.55e-5, rel=0.01)
+
+
 def test_the_mean_square_of_the_similarity_tends_to_one_over_the_width():
     squares = similarity(np.arange(1, 200_001, 7), 64) ** 2
     assert squares.mean() == pytest.approx(1 / 64, rel=0.05)
@@ -143,8 +153,8 @@ def test_the_mean_square_of_the_similarity_tends_to_one_over_the_width():
 def test_first_rises_follow_from_two_terms_of_the_ends():
     """Chapter 17's table: the limit of infinite width, by a plain sum, with the corrections."""
     x, base = np.arange(1.0, 101), 10_000.0
-    u = (np.arange(200_000) + 0.5) / 200_000
-    limit = np.array([np.cos(base**-u * offset).mean() for offset in x])
+    frequency = base ** -((np.arange(50_000) + 0.5) / 50_000)
+    limit = np.array([np.cos(frequency * offset).mean() for offset in x])
     rises = {}
     for d in (64, 128, 256, 512, 1024):
         at_ends = (np.cos(x) - np.cos(x / base)) / d
@@ -165,9 +175,9 @@ def test_first_rises_follow_from_two_terms_of_the_ends():
 def test_the_scatter_far_away_is_that_of_the_hands_in_step(d):
     """Chapter 17: the mean square of κ less its limit is H_M / (d ln B)."""
     base = 10_000.0
-    u = (np.arange(2_000_000) + 0.5) / 2_000_000
+    frequency = base ** -((np.arange(400_000) + 0.5) / 400_000)
     offsets = np.random.default_rng(0).integers(3000, 20_000, 150)
-    limit = np.array([np.cos(base**-u * offset).mean() for offset in offsets])
+    limit = np.array([np.cos(frequency * offset).mean() for offset in offsets])
     measured = ((similarity(offsets, d) - limit) ** 2).mean()
     spots = (offsets * np.log(base) / (np.pi * d)).astype(int)
     expected = np.mean([(1 / np.arange(1, m + 1)).sum() for m in spots]) / (d * np.log(base))
