@@ -52,6 +52,12 @@ from sinpe.exercises.guarantees import (
     check_similarity,
     check_worst_offset,
 )
+from sinpe.exercises.last_bit import (
+    check_dropped,
+    check_fill_by_turning,
+    check_first_missing,
+    check_largest_rounding_error,
+)
 from sinpe.exercises.learned import (
     check_p_value,
     check_position_ids,
