@@ -281,24 +281,45 @@ def findings():
     return found
 
 
+def logged(norm, arm, what):
+    """{seed: {step: value}} of what the log of an arm holds."""
+    there = runs().get(key(ARMS[arm] | {"norm": norm}), {})
+    logs = {seed: record["metrics"]["log"] for seed, record in there.items()}
+    return {seed: dict(zip(log["step"], log[what], strict=True)) for seed, log in logs.items()}
+
+
+@cache
+def seeds_planned():
+    """{settings: the seeds that they will have}"""
+    many = ("QS", "LF", "S-", "S+", "T-QS", "T-LF", "T-QS, way in x", "T-LF, way in /")
+    found = {}
+    for question, comparisons in plan().items():
+        for sides in comparisons.values():
+            for side in sides:
+                for settings in side if isinstance(side, list) else [side]:
+                    found.setdefault(key(settings), 10 if question == "clipped" else 5)
+    for norm in ("post", "pre"):
+        for arm, settings in ARMS.items():
+            if (k := key(settings | {"norm": norm})) in found:
+                found[k] = 24 if arm in many else 16
+    return found
+
+
+def planned_runs():
+    """How many runs the study will have."""
+    return sum(seeds_planned().values())
+
+
 def planned():
     """{name of a comparison: the pairs that it will have}"""
-    many = {
-        key(ARMS[arm] | {"norm": norm})
-        for norm in ("post", "pre")
-        for arm in ("QS", "LF", "S-", "S+", "T-QS", "T-LF", "T-QS, way in x", "T-LF, way in /")
-    }
-    main = {key(ARMS[arm] | {"norm": norm}) for norm in ("post", "pre") for arm in ARMS}
-    clipped = {key(ARMS[arm] | {"clip": 1.0}) for arm in ("QS", "QF", "LS", "LF", "Y")}
 
-    def seeds(side):
+    def pairs(side):
         if isinstance(side, list):
-            return min(map(seeds, side))
-        k = key(side)
-        return 24 if k in many else 16 if k in main else 10 if k in clipped else 5
+            return min(map(pairs, side))
+        return seeds_planned()[key(side)]
 
     return {
-        name: min(map(seeds, sides))
+        name: min(map(pairs, sides))
         for comparisons in plan().values()
         for name, sides in comparisons.items()
     }

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import nbformat
 import numpy as np
+import paper
 import pytest
 import recomputed_mechanism as again
 from bs4 import BeautifulSoup
@@ -49,6 +50,7 @@ def test_the_plan_is_the_same():
             for side in (comparison.these, comparison.those)
         ]
         assert again.planned()[comparison.name] == min(map(min, sides)), comparison.name
+    assert again.planned_runs() == len(STUDY.runs())
 
 
 def test_every_run_belongs_to_an_arm():
@@ -156,3 +158,46 @@ def test_every_difference_in_a_table_is_recomputed(chapter):
         found = [name for name in again.findings() if fits(row, name)]
         assert found, f"{chapter}: not reproduced: {' | '.join(row)}"
         assert any(name.split(": ")[-1] in source for name in found), f"{chapter}: {row}, {found}"
+
+
+# --- what the paper says
+
+
+class Raw:
+    """What `paper.page` asks for, from the raw files."""
+
+    def __init__(self):
+        self.claims = {p.number: p.claim for p in MECHANISM}
+        found = [record for seeds in again.runs().values() for record in seeds.values()]
+        self.made, self.planned = len(found), again.planned_runs()
+        self.hours = sum(record["environment"]["seconds"] for record in found) / 3600
+        self.logged = again.logged
+
+    def finding(self, name):
+        f = again.findings().get(name)
+        return f and tuple(f[part] for part in ("mean", "low", "high", "n", "verdict"))
+
+    def outcomes(self, number):
+        found = again.outcomes(MECHANISM[number - 1])
+        return found, again.verdict(found)
+
+    def losses(self, norm, arm):
+        return again.losses(again.ARMS[arm] | {"norm": norm})
+
+
+def test_every_number_of_the_paper_is_recomputed():
+    """The page is its text with the numbers of the raw files filled in."""
+    again_written = paper.page(paper.TEXT.read_text(encoding="utf-8"), Raw())
+    assert paper.PAGE.read_text(encoding="utf-8") == again_written, (
+        "book/paper.md does not say what the records say: run `make paper`, and read it"
+    )
+
+
+def test_a_sentence_of_the_paper_stops_it_when_the_records_no_longer_bear_it():
+    numbers = Raw()
+    name, found = next(iter(again.findings().items()))
+    other = next(verdict for verdict in VERDICTS if verdict != found["verdict"])
+    text = "[[holds {} " + name + "]]\nIt is so, by [[gap " + name + "]].\n"
+    assert paper.page(text.format(found["verdict"]), numbers).startswith("It is so, by ")
+    with pytest.raises(SystemExit, match=r"no longer holds.*rewrite the paragraph"):
+        paper.page(text.format(other), numbers)
