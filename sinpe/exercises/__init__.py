@@ -84,6 +84,12 @@ from sinpe.exercises.order import (
     check_symmetries,
     check_twin,
 )
+from sinpe.exercises.reading import (
+    check_best_of,
+    check_equivalence,
+    check_false_alarm,
+    check_prediction,
+)
 from sinpe.exercises.relative import (
     check_bucket,
     check_four_terms,
