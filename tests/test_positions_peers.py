@@ -65,6 +65,7 @@ from sinpe import (
         "models.wav2vec2_bert.modeling_wav2vec2_bert",
     )
 )
+transformers = peer("transformers")
 lucidrains = peer("rotary_embedding_torch")
 x_transformers = peer("x_transformers.x_transformers")
 
@@ -206,6 +207,167 @@ def test_partial_rotary_half_is_gpt_neoxs(rotary_dim):
         Rotary(HEAD_DIM, layout="half", rotary_dim=rotary_dim).rotate(q, k, POSITIONS, POSITIONS),
         theirs,
     )
+
+
+# --- whole models of transformers, their masks and caches: the rotation of this package in place of
+# theirs
+
+
+class Places(torch.nn.Module):
+    """Stands for a model's table of sines and cosines, and hands the positions on."""
+
+    def forward(self, x, position_ids):
+        return position_ids, position_ids
+
+
+def small_model(kind):
+    """(model, the decoder that holds its angles, its module, for each layer the weights of queries
+    and keys as (heads, head_dim, width)). Random weights, large enough for scores to matter.
+    """
+    generator, width, heads, head_dim = torch.Generator().manual_seed(5), 64, 4, 16
+    shared = {"vocab_size": 31, "bos_token_id": 0, "eos_token_id": 0}
+    if kind == "llama":
+        config = llama.LlamaConfig(
+            hidden_size=width,
+            intermediate_size=32,
+            num_hidden_layers=2,
+            num_attention_heads=heads,
+            num_key_value_heads=2,
+            max_position_embeddings=64,
+            rope_parameters={"rope_type": "default", "rope_theta": 10_000.0},
+            **shared,
+        )
+        model, module = llama.LlamaForCausalLM(config), llama
+        decoder, layers = model.model, [layer.self_attn for layer in model.model.layers]
+    elif kind == "gpt-neox":
+        config = neox.GPTNeoXConfig(
+            hidden_size=width,
+            intermediate_size=32,
+            num_hidden_layers=2,
+            num_attention_heads=heads,
+            max_position_embeddings=64,
+            rope_parameters={
+                "rope_type": "default",
+                "rope_theta": 10_000.0,
+                "partial_rotary_factor": 0.5,
+            },
+            **shared,
+        )
+        model, module = neox.GPTNeoXForCausalLM(config), neox
+        decoder, layers = model.gpt_neox, [layer.attention for layer in model.gpt_neox.layers]
+    else:
+        config = gptj.GPTJConfig(
+            n_positions=64, n_embd=width, n_layer=2, n_head=heads, rotary_dim=8, **shared
+        )
+        model, module = gptj.GPTJForCausalLM(config), gptj
+        decoder, layers = model.transformer, [block.attn for block in model.transformer.h]
+    with torch.no_grad():
+        for weight in model.parameters():
+            if weight.ndim == 2:
+                weight.normal_(0, 1.5 * weight.shape[-1] ** -0.5, generator=generator)
+    if kind == "gpt-neox":  # one matrix: each head's queries, keys and values
+        fused = [layer.query_key_value.weight.view(heads, 3, head_dim, width) for layer in layers]
+        weights = [(w[:, 0], w[:, 1]) for w in fused]
+    else:
+        weights = [
+            tuple(w.weight.view(-1, head_dim, width) for w in (layer.q_proj, layer.k_proj))
+            for layer in layers
+        ]
+    return model.eval(), decoder, module, weights
+
+
+def logits_of_a_padded_batch(model):
+    """A prompt at once and three tokens one by one, out of the model's own cache; the first row has
+    three tokens less, and padding on the left.
+    """
+    tokens = torch.randint(31, (2, 9), generator=torch.Generator().manual_seed(6))
+    mask = torch.ones_like(tokens)
+    mask[0, :3] = 0
+    positions, found = (mask.cumsum(-1) - 1).clamp(min=0), []
+    cache = transformers.DynamicCache()
+    for start, end in ((0, 6), (6, 7), (7, 8), (8, 9)):
+        out = model(
+            tokens[:, start:end],
+            attention_mask=mask[:, :end],
+            position_ids=positions[:, start:end],
+            cache=cache,
+            use_cache=True,
+        )
+        found.append(out.logits)
+    return torch.cat(found, 1)[mask.bool()]
+
+
+def rotated_by(monkeypatch, decoder, module, method):
+    """The model turns its queries and keys by this method from here on."""
+    for name, part in decoder.named_children():
+        if "Rotary" in type(part).__name__:
+            setattr(decoder, name, Places())
+
+    def both(q, k, positions, *rest, **options):
+        return method.rotate(q, k, positions, positions)
+
+    def first_features(x, positions, *rest):  # GPT-J: (batch, seq, heads, what is turned), one side
+        x = x.transpose(1, 2)
+        return method.rotate(x, x, positions, positions)[0].transpose(1, 2)
+
+    ours = first_features if module is gptj else both
+    monkeypatch.setattr(module, "apply_rotary_pos_emb", ours)
+
+
+def reorder(weights, rotary_dim, order):
+    """Permutes the rows that are turned, inside each head, of queries and of keys."""
+    for pair in weights:
+        for weight in pair:
+            weight[:, :rotary_dim] = weight[:, :rotary_dim][:, order]
+
+
+@torch.no_grad()
+@pytest.mark.parametrize(
+    ("kind", "rotary_dim", "layout"),
+    [("llama", 16, "half"), ("gpt-neox", 8, "half"), ("gpt-j", 8, "interleaved")],
+)
+def test_a_whole_model_has_the_same_logits(kind, rotary_dim, layout, monkeypatch):
+    """Padding on the left, prefill and decode; in the model's layout, and in the other one after
+    its rows are permuted. Llama has two keys for four queries.
+    """
+    model, decoder, module, weights = small_model(kind)
+    theirs = logits_of_a_padded_batch(model)
+    head_dim = 8 if kind == "gpt-j" else 16  # GPT-J hands over the features that are turned
+    for used, same in ((None, False), (layout, True)):
+        method = (
+            Rotary(head_dim, layout=used, rotary_dim=rotary_dim) if used else sinpe.NoPosition()
+        )
+        rotated_by(monkeypatch, decoder, module, method)
+        ours = logits_of_a_padded_batch(model)
+        assert ((ours - theirs).abs().max() < 1e-5) == same
+        assert same or (ours - theirs).abs().max() > 0.1  # the rotation matters here
+    other = {"half": "interleaved", "interleaved": "half"}[layout]
+    to_half = torch.tensor([*range(0, rotary_dim, 2), *range(1, rotary_dim, 2)])
+    rotated_by(monkeypatch, decoder, module, Rotary(head_dim, layout=other, rotary_dim=rotary_dim))
+    assert (logits_of_a_padded_batch(model) - theirs).abs().max() > 0.1  # layouts mixed
+    reorder(weights, rotary_dim, to_half if other == "half" else to_half.argsort())
+    assert (logits_of_a_padded_batch(model) - theirs).abs().max() < 1e-5
+
+
+@torch.no_grad()
+def test_keys_of_grouped_queries_are_converted_with_their_own_heads(monkeypatch):
+    """The key matrix taken for one of four heads of width 8 is another model."""
+    model, decoder, module, weights = small_model("llama")
+    theirs = logits_of_a_padded_batch(model)
+    rotated_by(monkeypatch, decoder, module, Rotary(16))
+    to_interleaved = {
+        n: torch.tensor([*range(0, n, 2), *range(1, n, 2)]).argsort() for n in (8, 16)
+    }
+    for q, k in weights:
+        q[:] = q[:, to_interleaved[16]]
+        wrong = k.view(4, 8, 64)
+        wrong[:] = wrong[:, to_interleaved[8]]
+    assert (logits_of_a_padded_batch(model) - theirs).abs().max() > 0.1
+    for _, k in weights:
+        wrong = k.view(4, 8, 64)
+        wrong[:] = wrong[:, to_interleaved[8].argsort()]
+        k[:] = k[:, to_interleaved[16]]
+    assert (logits_of_a_padded_batch(model) - theirs).abs().max() < 1e-5
 
 
 # --- extensions of rotary

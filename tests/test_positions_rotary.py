@@ -20,6 +20,7 @@ from sinpe import (
     inverse_frequencies,
     shift_matrix,
 )
+from sinpe.positions import base
 from sinpe.positions.rotary import sin_cos
 
 EXTENSIONS = [
@@ -147,6 +148,23 @@ def test_angles_are_exact_far_out(extension):
     ):
         assert np.abs(got.float().double().numpy() - exact).max() <= 2.99e-8
         assert np.abs(got.numpy() - exact).max() <= 1e-15
+
+
+@pytest.mark.parametrize("position", [1_000, 100_000, 1_000_000])
+def test_without_float64_only_the_rounded_frequencies_are_left_to_err(position, monkeypatch):
+    """On such a device the frequencies are float32, and the rounding error of each product is
+    carried along: never worse than the position times half an ulp of the largest frequency below 1,
+    and at least three times as good as products in plain float32.
+    """
+    monkeypatch.setattr(base, "_widest", lambda device: torch.float32)
+    method, positions = Rotary(32), torch.arange(position - 199, position + 1)
+    assert method.inv_freq.dtype == torch.float32
+    exact = torch.stack(sin_cos(positions, torch.from_numpy(inverse_frequencies(32))))
+    carried = torch.stack(sin_cos(positions, method.inv_freq))
+    angle = torch.outer(positions.float(), method.inv_freq).double()
+    plain = torch.stack([angle.sin(), angle.cos()])
+    worst, worst_plain = ((x.double() - exact).abs().max() for x in (carried, plain))
+    assert worst <= position * 2.0**-25 + 2.0**-22 and worst < worst_plain / 3
 
 
 @pytest.mark.parametrize(
