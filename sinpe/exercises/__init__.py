@@ -43,7 +43,9 @@ from sinpe.exercises.experiment import (
     check_choose_then_test,
     check_holm,
     check_paired_interval,
+    check_separation,
     check_verdict,
+    check_without_factor,
 )
 from sinpe.exercises.guarantees import (
     check_narrow_head,
