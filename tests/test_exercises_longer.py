@@ -185,6 +185,7 @@ MISTAKES = [
     ("base", lambda b, s, i, d: b / s ** (d / 2 / i), "base made smaller"),
     ("base", lambda b, s, i, d: b * s ** (d / (2 * (i + 1))), "counted from 1"),
     ("base", lambda b, s, i, d: base_by_search(b, s, i, d) / b, "the power alone"),
+    ("base", lambda b, s, i, d: base_by_search(b, s, i, d) * s ** (-1 / i), "d − 2 in place of d"),
     (
         "parts",
         lambda w, s, n, a, b: w / s * kept(w, n, a, b) + w * (1 - kept(w, n, a, b)),
@@ -206,6 +207,19 @@ MISTAKES = [
         "parts",
         lambda w, s, n, a, b: [x if n * x >= 2 * math.pi * a else x / s for x in w],
         "no ramp",
+    ),
+    (
+        "parts",
+        lambda w, s, n, a, b: [x if n * x > 2 * math.pi * b else x / s for x in w],
+        "no ramp, cut at the upper bound",
+    ),
+    (
+        "parts",
+        lambda w, s, n, a, b: [
+            x / s + (x - x / s) * min(max(math.log(n * x / 2 / math.pi / a, b / a), 0), 1)
+            for x in w
+        ],
+        "ramp over the logarithm",
     ),
     ("parts", lambda w, s, n, a, b: w / s, "all divided"),
     ("parts", lambda w, s, n, a, b: parts_loop(w, 1 / s, n, a, b), "multiplied by s"),
@@ -255,8 +269,8 @@ def test_every_mistake_that_a_check_knows_is_tried():
         named.setdefault(name, set()).add(mistake)
     assert {name: len(found) for name, found in named.items()} == {
         "sharper": 9,
-        "base": 8,
-        "parts": 11,
+        "base": 9,
+        "parts": 13,
         "step": 12,
     }
 

@@ -93,6 +93,11 @@ def check_base_for_pair(attempt):
             "pair i has the exponent 2i/d: the columns are 2i and 2i + 1.",
         ),
         Mistake(
+            "d − 2 in place of d",
+            lambda b, s, i, d: b * s ** ((d - 2) / (2 * i)),
+            "pair i has the exponent 2i/d: the last one has (d − 2)/d, since its i is d/2 − 1.",
+        ),
+        Mistake(
             "base made smaller",
             lambda b, s, i, d: b * s ** (-d / (2 * i)),
             "slower hands need a larger base.",
@@ -169,6 +174,11 @@ def check_by_parts(attempt):
             "between the two bounds the share that is kept grows linearly.",
         ),
         Mistake(
+            "no ramp, cut at the upper bound",
+            lambda w, s, n, a, b: np.where(n * w / (2 * np.pi) > b, w, w / s),
+            "between the two bounds the share that is kept grows linearly.",
+        ),
+        Mistake(
             "all divided",
             lambda w, s, n, a, b: w / s,
             "that is position interpolation: it slows the fast pairs too.",
@@ -182,6 +192,13 @@ def check_by_parts(attempt):
             "ramp over the pairs",
             _ramp_over_pairs,
             "that is YaRN's released code; here the ramp is linear in the number of turns.",
+        ),
+        Mistake(
+            "ramp over the logarithm",
+            lambda w, s, n, a, b: _mix(
+                w, s, np.clip(np.log(_turns(w, n) / a) / np.log(b / a), 0, 1)
+            ),
+            "that is linear in the pair index; here the ramp is linear in the number of turns.",
         ),
     )
     cases = [
@@ -280,8 +297,12 @@ def _factor(s):
     return 0.1 * np.log(s) + 1
 
 
+def _turns(inv_freq, length):
+    return length * inv_freq / (2 * np.pi)
+
+
 def _kept(inv_freq, length, least, most, clip=True):
-    share = (length * inv_freq / (2 * np.pi) - least) / (most - least)
+    share = (_turns(inv_freq, length) - least) / (most - least)
     return np.clip(share, 0, 1) if clip else share
 
 
