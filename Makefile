@@ -16,7 +16,7 @@ SETUP := $(PYTHON) tools/environment.py "$(VENV)" --torch-index "$(TORCH_INDEX)"
 SETUP += $(if $(NEWEST),--newest) $(if $(OLDEST),--oldest $(OLDEST)) --extras
 
 .DEFAULT_GOAL := help
-.PHONY: help book serve test test-package bench check-notebooks notebooks chapter lint format links results retarget lock install clean
+.PHONY: help book serve test test-package bench check-notebooks notebooks chapter lint format links paper results retarget lock install clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -65,6 +65,10 @@ lint: ## ruff and codespell, notebooks too; zizmor and actionlint on the workflo
 results: ## make what is missing of the recorded studies; STUDY=length takes one, ONLY=init a part of it. Long: `list` of the same command says how long
 	@$(SETUP) cluster
 	@set -e; for study in $(or $(STUDY),embedding-scale length tasks cost); do (set -x; $(PY) -m sinpe.experiments run $$study $(if $(ONLY),--only $(ONLY))); done
+
+paper: ## write book/paper.md from its text and the records of the study
+	@$(SETUP) test
+	$(PY) tools/paper.py
 
 format: ## let ruff repair and format what it can
 	@$(SETUP) lint

@@ -343,6 +343,7 @@ def lines(
     level=None,
     ylim=None,
     markers=False,
+    joined=True,
     spread=None,
     width=5.6,
     height=3.2,
@@ -351,15 +352,23 @@ def lines(
 
     x: shape (n,), or a dict with one array a curve; series: {name: shape (n,)}; spread: {name:
         (low, high)} drawn as bands;
-    level: a value to mark with a thin horizontal line. A single curve gets no legend.
+    level: a value to mark with a thin horizontal line. A single curve gets no legend. joined: False
+        draws markers that nothing joins, each with its spread as a bar.
     """
     _named("series", series)
     figure, axis = new(width, height)
     for number, (name, y) in enumerate(series.items()):
         at = x[name] if isinstance(x, dict) else x
-        axis.plot(
-            at, y, label=name, marker="osD^vPX"[number % 7] if markers else None, markersize=4
-        )
+        marker = "osD^vPX"[number % 7]
+        if not joined:
+            low, high = (spread or {}).get(name, (y, y))
+            reach = np.subtract(y, low), np.subtract(high, y)
+            colour = COLOURS[number % len(COLOURS)]
+            axis.errorbar(
+                at, y, yerr=reach, label=name, fmt=marker, color=colour, markersize=6, capsize=3
+            )
+            continue
+        axis.plot(at, y, label=name, marker=marker if markers else None, markersize=4)
         if spread and name in spread:
             axis.fill_between(
                 at, *spread[name], alpha=0.18, color=COLOURS[number % len(COLOURS)], linewidth=0
@@ -394,6 +403,9 @@ def panels(
     """Curves in panels side by side with common axes: curves {panel: {name: shape (n,)}}, spread
     {panel: {name: (low, high)}} for those that have one. The panel's name stands below it.
 
+    ylabel: None where panels show different quantities. Each then has a vertical axis of its own,
+    and its name stands beside that.
+
     xticks: mark these places, in figures, instead of those that the scale would choose.
 
     A name has the same colour and dash in every panel, and stands in one legend above them. If no
@@ -401,7 +413,8 @@ def panels(
     """
     for series in _named("curves", curves).values():
         _named("curves", series)
-    figure, axes = new(width, height, 1, len(curves), sharex=True, sharey=True, squeeze=False)
+    alike = ylabel is not None
+    figure, axes = new(width, height, 1, len(curves), sharex=True, sharey=alike, squeeze=False)
     names = [name for series in curves.values() for name in series]
     order = list(dict.fromkeys(names))
     apart = len(curves) > 1 and len(order) == len(names)
@@ -426,7 +439,8 @@ def panels(
                 )
         if level is not None:
             axis.axhline(level, color="#777777", linewidth=0.8, linestyle="-", zorder=0)
-        axis.set(xlabel=f"{xlabel}\n{panel}", xscale=xscale, yscale=yscale)
+        axis.set(xlabel=f"{xlabel}\n{panel}" if alike else xlabel, xscale=xscale, yscale=yscale)
+        axis.set_ylabel("" if alike else panel)
         if xticks is not None:
             axis.set_xticks(xticks, [f"{tick:g}" for tick in xticks])
             axis.minorticks_off()
@@ -434,7 +448,8 @@ def panels(
             axis.set_ylim(ylim)
         if apart:
             axis.legend(fontsize=8)
-    axes[0, 0].set_ylabel(ylabel)
+    if alike:
+        axes[0, 0].set_ylabel(ylabel)
     if not apart:
         handles = {
             label: handle

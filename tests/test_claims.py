@@ -544,6 +544,39 @@ def test_a_layer_norm_keeps_the_ratio_of_two_parts(normed):
     assert (normed(math.sqrt(128), token, code) - normed(1.0, token, code)).abs().max() > 0.5
 
 
+@cache
+def ends(arm):
+    """Test loss by seed: untied, post-norm."""
+    runs = by_cell("mechanism", load_records("mechanism"))
+    (cell,) = (cell for cell in runs if cell.name == f"post, untied: {arm}")
+    return {seed: run["metrics"]["test_loss"] for seed, run in runs[cell].items()}
+
+
+def gap(these, those):
+    """Mean difference of two arms over the seeds that both have."""
+    seeds = sorted(ends(these).keys() & ends(those).keys())
+    return np.mean([ends(these)[seed] - ends(those)[seed] for seed in seeds])
+
+
+@refuted(here=gap, as_claimed=[lambda these, those: 0.0])
+def test_the_factor_changes_more_than_the_ratio(gap):
+    """“The factor only sets the ratio of word to position.”
+
+    From one ratio at the start, and on one path of it, a fast table is better than a slow one.
+    """
+    assert gap("QF", "QS") < -0.2
+    assert gap("Y", "QF") > 0.05
+
+
+@refuted(here=gap, as_claimed=[lambda these, those: gap("QS", those)])
+def test_a_rate_of_its_own_makes_up_for_the_factor(gap):
+    """“No learning rate makes up for a missing factor.”
+
+    √d times the rate for the table alone, beside the factor.
+    """
+    assert gap("QF", "LF") < 0.02
+
+
 @refuted(
     here=lambda d, init_std: ratio(d, math.sqrt(d), init_std),
     as_claimed=[lambda d, init_std: ratio(d, math.sqrt(d), d**-0.5)],

@@ -3,6 +3,7 @@ neither accepted nor mislabelled.
 """
 
 import math
+import re
 import warnings
 
 import numpy as np
@@ -313,6 +314,20 @@ def test_other_wrong_tables_are_neither_accepted_nor_mislabelled(table):
     assert "expected" in verdict.message
 
 
+@pytest.mark.parametrize(
+    ("check", "answer"),
+    [
+        (check_table, lambda n, d: sinpe.sinusoidal_encoding(n, d) * (1 - 3e-4)),
+        (check_precision, lambda p, d: sinpe.sinusoidal_encoding(p, d) * (1 - 1e-8)),
+        (check_precision, lambda p, d: fill_at(p * 1.0, w(d), np.float32) * np.float32(1 - 3e-7)),
+    ],
+)
+def test_a_small_difference_can_be_read_off_the_message(check, answer):
+    verdict = check(answer)
+    expected, got = re.search(r"expected (\S+), got (\S+)\.$", verdict.message).groups()
+    assert not verdict and expected != got, verdict
+
+
 @pytest.mark.parametrize("check", [check_table, check_adding, check_precision])
 def test_stubs_and_errors(check):
     def stub(*arguments): ...
@@ -394,6 +409,7 @@ TUTORIAL = TENSOR[:, None]  # (max_len, 1, d_model), made for (seq, batch, d_mod
             "positions run on",
         ),
         (lambda x: x + TENSOR[1 : x.shape[1] + 1], "positions start at 1"),
+        (lambda x: x + TENSOR[2 : x.shape[1] + 2], "positions start at 2"),  # fairseq's
         (lambda x: x + TENSOR[: x.shape[1]].flip(0), "positions reversed"),
         (lambda x: TENSOR[: x.shape[1]].expand(x.shape), "x is lost"),
         (lambda x: x * TENSOR[: x.shape[1]], "multiplied"),
@@ -504,6 +520,8 @@ def test_right_precision_passes(encode):
             "low-precision angles, float16",
         ),
         (lambda p, d: fill_at(p.astype(float), w(d) ** 2), "doubled exponent"),
+        (lambda p, d: sinpe.sinusoidal_encoding(p + 1, d), "positions start at 1"),
+        (lambda p, d: sinpe.sinusoidal_encoding(p + 2, d), "positions start at 2"),
         (
             lambda p, d: sinpe.sinusoidal_encoding(p, d, layout="concatenated"),
             "concatenated layout",

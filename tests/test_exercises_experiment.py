@@ -15,6 +15,8 @@ CHECKS = {
     "holm": exercises.check_holm,
     "choose": exercises.check_choose_then_test,
     "verdict": exercises.check_verdict,
+    "twin": exercises.check_without_factor,
+    "apart": exercises.check_separation,
 }
 
 
@@ -58,7 +60,31 @@ def verdict(mean, low, high, margin, *, sure=True, large=True, wide="undecided")
     return "equal" if -margin < low and high < margin else wide
 
 
+def apart(these, those, start=(0, 1), speed=(0, 2)):
+    """Whether a product differs; which numbers of a side are in it."""
+    values = [[math.prod(side[i] for i in of) for side in (these, those)] for of in (start, speed)]
+    return tuple(abs(a / b - 1) > 1e-9 for a, b in values)
+
+
+def beside_itself(these, those):
+    (c, std, rate), (k, spread, pace) = these, those
+    return not math.isclose(c * std, k * spread), not math.isclose(rate / std, pace / spread)
+
+
 RIGHT = [
+    ("twin", lambda c, std, rate: (c * std, c * rate)),
+    ("twin", lambda c, std, rate: np.array([std, rate]) * c),
+    ("twin", lambda c, std, rate: [round(c * std, 12), round(c * rate, 12)]),
+    ("apart", apart),
+    ("apart", lambda a, b: np.array(apart(a, b))),
+    ("apart", lambda a, b: list(map(int, apart(a, b)))),
+    (
+        "apart",
+        lambda a, b: (
+            round(math.log(a[0] * a[1] / b[0] / b[1]), 6) != 0,
+            round(math.log(a[0] * a[2] / b[0] / b[2]), 6) != 0,
+        ),
+    ),
     ("interval", interval),
     ("interval", by_scipy),
     ("interval", lambda a, b: np.round(by_scipy(a, b), 4)),
@@ -75,6 +101,17 @@ RIGHT = [
     ("verdict", verdict),
 ]
 MISTAKES = [
+    ("twin", lambda c, std, rate: (std * c, rate), "rate forgotten"),
+    ("twin", lambda c, std, rate: (std, rate * c), "start forgotten"),
+    ("twin", lambda c, std, rate: (std / c, rate / c), "divided"),
+    ("twin", lambda c, std, rate: (std * c, rate / c), "rate divided"),
+    ("twin", lambda c, std, rate: (std * c, rate * c * c), "factor squared, as with SGD"),
+    ("apart", lambda a, b: (a[1] != b[1], a[2] != b[2]), "factor left out"),
+    ("apart", lambda a, b: apart(a, b, speed=(2,)), "rate without the factor"),
+    ("apart", lambda a, b: apart(a, b, start=(1,)), "start without the factor"),
+    ("apart", beside_itself, "speed beside itself"),
+    ("apart", lambda a, b: [not x for x in apart(a, b)], "same instead of different"),
+    ("apart", lambda a, b: apart(a, b)[::-1], "order swapped"),
     ("interval", unpaired, "not paired"),
     ("interval", lambda a, b: interval(a, b, root=False), "spread of one run"),
     ("interval", lambda a, b: interval(a, b, t=lambda n: 1.96), "normal quantile"),
@@ -117,6 +154,10 @@ MISTAKES = [
     ("verdict", lambda m, lo, hi, w: verdict(-m, -hi, -lo, w), "signs swapped"),
 ]
 WRONG = [
+    ("twin", lambda c, std, rate: c * std, "shape"),
+    ("twin", lambda c, std, rate: (1.0, rate), "expected"),
+    ("apart", lambda a, b: (True, True), "expected"),
+    ("apart", lambda a, b: True, "shape"),
     ("interval", lambda a, b: np.mean(a) - np.mean(b), "shape"),
     ("interval", lambda a, b: (0.0, -1.0, 1.0), "expected"),
     ("interval", lambda a, b: "narrow", "expected numbers"),

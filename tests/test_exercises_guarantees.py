@@ -64,9 +64,39 @@ def sines_head(k, d, h):
     return w, w.copy()
 
 
+def pairs_head(k, d, pairs):
+    """Whole pairs, one of which is given by its number."""
+    rows = np.ravel([[2 * i, 2 * i + 1] for i in pairs])
+    return shift_matrix(-k, d)[rows], np.eye(d)[rows]
+
+
 def slowest_head(k, d, h):
     """Whole pairs that have hardly moved after 40 positions."""
-    return shift_matrix(-k, d)[-h:], np.eye(d)[-h:]
+    return pairs_head(k, d, range((d - h) // 2, d // 2))
+
+
+def middle_head(k, d, h):
+    return pairs_head(k, d, range((d - h) // 4, (d - h) // 4 + h // 2))
+
+
+def one_fast_pair_head(k, d, h):
+    return pairs_head(k, d, [0, *range((d - h) // 2 + 1, d // 2)])
+
+
+def spread_head(k, d, h):
+    """Pairs from the whole ladder, at equal steps."""
+    return pairs_head(k, d, range(0, d // 2, d // h))
+
+
+def weight_on_the_right_key(head, k, d, h, gain, length=40):
+    """The mean attention weight, with scores scaled so that the largest is `gain`."""
+    w_q, w_k = head(k, d, h)
+    codes = sinusoidal_encoding(length, d)
+    scores = (codes @ w_q.T) @ (codes @ w_k.T).T
+    scores *= gain / np.abs(scores).max()
+    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+    weights /= weights.sum(axis=1, keepdims=True)
+    return np.diagonal(weights, -k).mean()
 
 
 def halves_head(k, d, h):
@@ -93,6 +123,7 @@ RIGHT = [
     ("head", lambda k, d, h: [torch.tensor(m, requires_grad=True) for m in head(k, d, h)]),
     ("head", lambda k, d, h: tuple(m.astype(np.float32) for m in head(k, d, h))),
     ("head", lambda k, d, h: tuple(m[2 : h + 2] for m in head(k, d, d))),
+    ("head", spread_head),
 ]
 MISTAKES = [
     ("worst offset", 50, "degrees"),
@@ -159,7 +190,10 @@ MISTAKES = [
     ("head", one_key_head, "position instead of offset"),
     ("head", sines_head, "sines alone"),
     ("head", halves_head, "layout mixed"),
-    ("head", slowest_head, "slowest pairs"),
+    ("head", slowest_head, "slow pairs"),
+    ("head", middle_head, "slow pairs"),
+    ("head", one_fast_pair_head, "slow pairs"),
+    ("head", lambda k, d, h: tuple(1e6 * m for m in slowest_head(k, d, h)), "slow pairs"),
     ("similarity", lambda p, q, d: np.cos(angles(q - p, d)), "mean missing"),
 ]
 
@@ -249,3 +283,15 @@ def test_an_exception_is_reported(name):
 
 def test_the_worst_offset_is_not_given_away():
     assert "11" not in repr(exercises.check_worst_offset(30))
+
+
+@pytest.mark.parametrize("arguments", [(3, 64, 16), (1, 32, 8)])
+def test_the_margin_parts_heads_that_look_from_heads_that_do_not(arguments):
+    """The slowest pairs give every key the same weight, 1/40, whatever the gain."""
+    for right in (head, spread_head):
+        assert weight_on_the_right_key(right, *arguments, gain=100) > 0.7
+    for slow in (slowest_head, middle_head, one_fast_pair_head):
+        assert weight_on_the_right_key(slow, *arguments, gain=100) < 0.4
+    assert weight_on_the_right_key(slowest_head, *arguments, gain=100) == pytest.approx(
+        1 / 40, abs=0.001
+    )

@@ -215,3 +215,15 @@ def test_steps_to_reach_a_loss():
     for bad in (None, "1", math.nan, True):
         with pytest.raises(ValueError, match=f"loss must be a finite number, got {bad!r}"):
             steps_to_reach(curve, bad)
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 16, 24])
+def test_tiny_p_values_keep_their_digits_and_their_order(n):
+    """Where Holm's method has to rank differences that are all beyond doubt."""
+    base = np.linspace(-1, 1, n)
+    samples = [list(shift + base) for shift in (10.0, 100.0, 300.0, 1000.0)]
+    found = differences(samples)
+    p = np.array([stats.ttest_1samp(x, 0).pvalue for x in samples])
+    order = np.argsort(p)
+    expected = np.maximum.accumulate((4 - np.arange(4)) * p[order]).clip(max=1)[order.argsort()]
+    assert np.allclose([d.p for d in found], expected, rtol=1e-8, atol=0)

@@ -335,6 +335,29 @@ def test_lines_may_have_an_x_of_their_own_and_logarithmic_axes():
     assert [line.get_marker() for line in axis.lines] == ["o", "s"]
 
 
+def test_lines_that_are_not_joined_are_markers_with_bars():
+    spread = {"a": ([2, 3], [4, 6])}
+    figure = figures.lines(
+        [1, 2], {"a": [3, 4], "b": [5, 6]}, xlabel="x", ylabel="y", joined=False, spread=spread
+    )
+    axis = figure.axes[0]
+    marks = [line for line in axis.lines if len(line.get_xdata()) and line.get_marker() in "os"]
+    assert [line.get_ydata().tolist() for line in marks] == [[3, 4], [5, 6]]
+    assert all(line.get_linestyle() == "None" for line in marks)
+    ends = [bar.get_segments() for bar in axis.collections]
+    assert [segment[:, 1].tolist() for segment in ends[0]] == [[2, 4], [3, 6]]
+    assert len({bar.get_color()[0].tobytes() for bar in axis.collections}) == 2
+
+
+def test_panels_of_different_quantities_have_axes_and_names_of_their_own():
+    figure = figures.panels(
+        X, {"loss": {"a": X}, "ratio": {"a": 9 * X}}, xlabel="step", ylabel=None
+    )
+    assert [axis.get_ylabel() for axis in figure.axes] == ["loss", "ratio"]
+    assert [axis.get_xlabel() for axis in figure.axes] == ["step", "step"]
+    assert figure.axes[0].get_ylim() != figure.axes[1].get_ylim()
+
+
 def test_panels_share_axes_colours_and_one_legend():
     figure = figures.panels(
         X, {"left": {"a": X, "b": X**2}, "right": {"b": X}}, xlabel="x", ylabel="value"

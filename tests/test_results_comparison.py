@@ -20,6 +20,12 @@ NEAR = ("previous", "marker_position", "induction")
 TASKS = ("copy", "reverse", *NEAR, "which_more")
 EXTENSIONS = ("position-interpolation", "ntk-aware", "dynamic-ntk", "yarn")
 LETTERS = {"higher": "w", "lower": "b", "equal": "=", "undecided": "?"}
+WORDS = {"higher": "worse", "lower": "better", "equal": "equal", "undecided": "open"}
+SCORES = ("shaw", "transformer-xl", "t5", "alibi")
+COSTS = ("parameters", "training_seconds", "inference_seconds", "training_mb", "inference_mb")
+# the methods as chapter 14 has them, and their arms: T5's bias with filled buckets
+HEADLINE = {m: m for m in METHODS if m != "t5"} | {"filled t5": "t5, largest distance 32"}
+HEADLINE = {m: HEADLINE[m] for m in (m.replace("t5", "filled t5") for m in METHODS)}
 
 
 def readings(steps):
@@ -100,15 +106,17 @@ def tabulated(chapter, caption):
 
 
 @pytest.fixture(scope="module")
-def printed():
-    return read("14_comparison.ipynb")
-
-
-def paragraph(printed, first):
-    """The lines that belong to this one, which are indented, as one."""
-    start = printed.index(first) + 1
-    stop = next(i for i in range(start, len(printed)) if not printed[i].startswith(" "))
-    return " ".join(" ".join(printed[start:stop]).split())
+def shown():
+    """{words of its title: (headings, rows)} of the tables of chapter 14, as text."""
+    found = {}
+    for cell in nbformat.read(NOTEBOOKS / "14_comparison.ipynb", as_version=4).cells:
+        title = re.match(r"# @title Table: (.+)", cell.source)
+        if cell.cell_type == "code" and title:
+            (output,) = cell.outputs
+            _, headings, *rows = output["data"]["text/plain"].splitlines()
+            found[title[1]] = headings.split(" | "), [row.split(" | ") for row in rows]
+    assert len(found) == 14
+    return found
 
 
 def block(printed, heading, rows):
@@ -140,108 +148,109 @@ def alike(runs, name, arms):
     )
 
 
-def test_the_headline_table(length, printed):
+def number(x, form):
+    """As the tables write it."""
+    return re.sub("^-", "−", format(x, form))
+
+
+def test_the_headline_table(length, shown):
     """Losses in windows, their intervals, and the comparison with 64 with Holm's correction for all
-    rows together.
+    rows together. T5's bias is there with filled buckets.
     """
-    pairs = [(method, n) for method in METHODS for n in LENGTHS[1:] if method != "learned"]
-    verdicts = judged(
-        [
-            values(length[method], f"windows_{n}") - values(length[method], "windows_64")
-            for method, n in pairs
-        ]
-    )
-    letters = {
-        pair: LETTERS[verdict] for pair, (verdict, _, _) in zip(pairs, verdicts, strict=True)
+    pairs = [(method, n) for method in HEADLINE for n in LENGTHS[1:] if method != "learned"]
+    samples = {
+        (method, n): values(length[HEADLINE[method]], f"windows_{n}")
+        - values(length[HEADLINE[method]], "windows_64")
+        for method, n in pairs
     }
-    for method, line in zip(METHODS, block(printed, r" +64 +128 +256", 9), strict=True):
+    verdicts = dict(zip(pairs, judged(list(samples.values())), strict=True))
+    headings, rows = shown["loss by length, and what 1024 characters change"]
+    assert headings[1:6] == [f"at {n}" for n in LENGTHS]
+    for (method, arm), row in zip(HEADLINE.items(), rows, strict=True):
         expected = [method]
         for n in LENGTHS:
-            x = values(length[method], f"windows_{n}")
-            if x.size:
-                half = stats.t.ppf(0.975, x.size - 1) * stats.sem(x)
-                expected += [f"{x.mean():.3f}±{half:.3f}", *letters.get((method, n), "")]
-            else:
-                expected.append("undefined")
-        assert line.split() == expected
+            x = values(length[arm], f"windows_{n}")
+            half = stats.t.ppf(0.975, x.size - 1) * stats.sem(x) if x.size else None
+            expected.append(f"{x.mean():.3f}±{half:.3f}" if x.size else "–")
+        if method == "learned":
+            expected += ["–", "undefined"]
+        else:
+            change = number(samples[method, 1024].mean(), "+.2f")
+            expected += [change, WORDS[verdicts[method, 1024][0]]]
+        assert row == expected
+
+
+def pairs_row(title, found):
+    order, open_pairs, count = found
+    told = "; ".join(f"{a} and {b}" for a, b in open_pairs) or "none"
+    return [title, ", ".join(order), str(count), str(len(open_pairs)), told]
 
 
 @pytest.mark.parametrize("n", [64, 256, 1024])
-def test_which_methods_are_told_apart(length, printed, n):
-    order, open_pairs, count = alike(length, f"windows_{n}", METHODS)
-    named = ", ".join(f"{a} {LETTERS[verdict]} {b}" for (a, b), verdict in open_pairs.items())
-    assert (
-        paragraph(printed, f"{n}: " + ", ".join(order))
-        == f"not told apart, {len(open_pairs)} of {count} pairs: {named or 'none'}"
-    )
+def test_which_methods_are_told_apart(length, shown, n):
+    runs = {method: length[arm] for method, arm in HEADLINE.items()}
+    _, rows = shown["the order at each length, and the pairs that are not told apart"]
+    assert pairs_row(f"at {n}", alike(runs, f"windows_{n}", list(runs))) in rows
 
 
 @pytest.mark.parametrize("tuned", [False, True])
 @pytest.mark.parametrize("n", [256, 1024])
-def test_which_extensions_are_told_apart(length, printed, n, tuned):
-    arms = [arm for arm in length if arm.startswith("rope") and arm.endswith("tuned") == tuned]
-    order, open_pairs, count = alike(length, f"windows_{n}", arms)
-    short = {
-        arm: (
-            "control"
-            if arm == "rope, tuned"
-            else arm.removeprefix("rope, ").removesuffix(", tuned")
-        )
-        for arm in arms
-    }
-    below = paragraph(printed, f"{n}: " + ", ".join(short[arm] for arm in order))
-    named = ", ".join(
-        f"{short[a]} {LETTERS[verdict]} {short[b]}" for (a, b), verdict in open_pairs.items()
-    )
-    assert (
-        len(arms) == 5
-        and below == f"not told apart, {len(open_pairs)} of {count} pairs: {named or 'none'}"
-    )
+def test_which_extensions_are_told_apart(length, shown, n, tuned):
+    tail = ", tuned" if tuned else ""
+    runs = {kind: length[f"rope, {kind}{tail}"] for kind in EXTENSIONS}
+    runs["plain"] = length[f"rope{tail}"]
+    _, rows = shown["which extensions are not told apart"]
+    title = f"{'tuned' if tuned else 'untuned'}, {n}"
+    assert pairs_row(title, alike(runs, f"windows_{n}", list(runs))) in rows
 
 
-def test_a_quarter_of_the_training(length, early, printed):
+def test_a_quarter_of_the_training(length, early, shown):
     asked = [(method, n) for n in LENGTHS for method in METHODS if method != "learned" or n == 64]
     samples = [
         values(length[method], f"windows_{n}") - values(early[method], f"windows_{n}")
         for method, n in asked
     ]
     found = {
-        key: (f"{x.mean():+.2f}", LETTERS[verdict])
+        key: [number(x.mean(), "+.2f"), WORDS[verdict]]
         for key, x, (verdict, _, _) in zip(asked, samples, judged(samples), strict=True)
     }
-    for method, line in zip(METHODS, block(printed, r"method +500 steps, at 64", 9), strict=True):
-        before = [
-            f"{x.mean():.2f}" if (x := values(early[method], f"windows_{n}")).size else "undef."
-            for n in (64, 1024)
-        ]
-        assert line.split() == [
-            method,
-            *before,
-            *found[method, 64],
-            *found.get((method, 1024), ["undef."]),
-        ]
+    for method, row in zip(METHODS, shown["500 and 2000 steps"][1], strict=True):
+        expected = ["default t5" if method == "t5" else method]
+        for n in (64, 1024):
+            x = values(early[method], f"windows_{n}")
+            expected += [f"{x.mean():.2f}", *found[method, n]] if x.size else 3 * ["–"]
+        assert row == expected
 
 
-def test_the_last_bucket_of_t5(length, printed):
-    asked = ("t5", "t5, largest distance 32")
+def test_blocks_beside_windows(length, shown):
+    for method, *row in shown["the same losses, read in blocks and in windows"][1]:
+        names = [f"{way}_{n}" for n in (64, 512, 1024) for way in ("blocks", "windows")]
+        assert row == [f"{values(length[method], name).mean():.3f}" for name in names]
+
+
+def test_the_loss_by_place(length, shown):
+    """From place 8 on, as the distance from Transformer-XL."""
+    places = {
+        method: np.mean([run["position_1024"] for run in length[arm].values()], axis=0)[4:]
+        for method, arm in HEADLINE.items()
+        if method != "learned"
+    }
+    calmest = places.pop("transformer-xl")
+    _, rows = shown["loss by place, as the distance from the calmest method"]
+    for (method, losses), row in zip(places.items(), rows, strict=True):
+        assert row == [method, *(number(x, "+.2f") for x in losses - calmest)]
+
+
+def test_the_last_bucket_of_t5(length, shown):
     samples = [
-        values(length[asked[1]], f"windows_{n}") - values(length["t5"], f"windows_{n}")
+        values(length[HEADLINE["filled t5"]], f"windows_{n}") - values(length["t5"], f"windows_{n}")
         for n in LENGTHS
     ]
-    line, filled, difference = printed[
-        (at := next(i for i, text in enumerate(printed) if text.startswith("largest distance 32")))
-        - 1 : at + 2
-    ]
-    for arm, text in zip(asked, (line, filled), strict=True):
-        assert text.split()[-5:] == [
-            f"{values(length[arm], f'windows_{n}').mean():.2f}" for n in LENGTHS
-        ]
-    shown = [
-        part
-        for x, (verdict, _, _) in zip(samples, judged(samples), strict=True)
-        for part in (f"{x.mean():+.2f}", LETTERS[verdict])
-    ]
-    assert difference.split() == ["difference", *shown]
+    _, rows = shown["T5's bias as it comes, and with every bucket filled"]
+    for arm, row in zip(("t5", HEADLINE["filled t5"]), rows[:2], strict=True):
+        assert row[1:] == [f"{values(length[arm], f'windows_{n}').mean():.2f}" for n in LENGTHS]
+    assert rows[2][1:] == [number(x.mean(), "+.2f") for x in samples]
+    assert rows[3][1:] == [WORDS[verdict] for verdict, _, _ in judged(samples)]
 
 
 def of_extensions(length):
@@ -266,27 +275,14 @@ def of_extensions(length):
     return found
 
 
-def test_the_table_of_extensions(length, printed):
-    found = of_extensions(length)
-    arms = [
-        "rope",
-        *(f"rope, {e}" for e in EXTENSIONS),
-        "rope, tuned",
-        *(f"rope, {e}, tuned" for e in EXTENSIONS),
-    ]
-    start = (
-        next(i for i, line in enumerate(printed) if line.startswith("rope, position-interpolation"))
-        - 1
-    )
-    for arm, line in zip(arms, printed[start : start + 10], strict=True):
-        name, row = line[:36].strip(), line[36:].split()
-        assert name == arm
-        marks = {n: found[arm, n][2] for n in LENGTHS if (arm, n) in found}
-        assert row == [
-            part
-            for n in LENGTHS
-            for part in (f"{values(length[arm], f'windows_{n}').mean():.2f}", *marks.get(n, ""))
-        ]
+def test_the_table_of_extensions(length, shown):
+    _, rows = shown["rotary with each extension, untuned and tuned"]
+    names = [row[0] for row in rows]
+    kinds = ["plain", *EXTENSIONS]
+    assert names == [*kinds, *(f"{kind}, tuned" for kind in kinds)]
+    for name, *row in rows:
+        arm = f"rope, {name}".replace("rope, plain", "rope")
+        assert row == [f"{values(length[arm], f'windows_{n}').mean():.2f}" for n in LENGTHS]
 
 
 NAMES = dict(zip(EXTENSIONS, ("interpolation", "NTK-aware", "dynamic NTK", "YaRN"), strict=True))
@@ -310,24 +306,20 @@ def test_the_differences_of_extensions_in_chapter_13(length, heading):
         assert rows[f"{NAMES[extension]}, {heading}"] == wanted
 
 
-@pytest.mark.parametrize("factor", [1, 2, 3, 4])
-def test_the_tables_of_tasks(tasks, printed, factor):
-    for method, line in zip(
-        METHODS, block(printed, f"right answers in % at {factor * 16} tokens", 10)[1:], strict=True
-    ):
+def test_the_table_of_tasks(tasks, shown):
+    headings, rows = shown["right answers at 16 and at 64 tokens"]
+    assert headings == ["method", *TASKS]
+    for method, row in zip(METHODS, rows, strict=True):
         expected = [method]
         for task in TASKS:
-            x = 100 * values(tasks[task, method], f"accuracy_{factor}")
-            expected += (
-                ["undef."]
-                if not x.size
-                else [f"{x.mean():.0f}", *([f"±{x.std(ddof=1):.0f}"] if factor == 4 else [])]
-            )
-        assert line.split() == expected
+            near, far = (100 * values(tasks[task, method], f"accuracy_{f}") for f in (1, 4))
+            end = f"{far.mean():.0f} ±{far.std(ddof=1):.0f}" if far.size else "undefined"
+            expected.append(f"{near.mean():.0f} → {end}")
+        assert row == expected
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_what_stands_beside_the_best_method_of_a_task(tasks, printed, task):
+def test_what_stands_beside_the_best_method_of_a_task(tasks, shown, task):
     runs = {
         method: {
             seed: {"wrong": -metrics["accuracy_4"]} for seed, metrics in tasks[task, method].items()
@@ -336,66 +328,55 @@ def test_what_stands_beside_the_best_method_of_a_task(tasks, printed, task):
         if method != "learned"
     }
     order, open_pairs, _ = alike(runs, "wrong", list(runs))
-    assert (
-        f"{task:16} {order[0]}, beside " + ", ".join(b for a, b in open_pairs if a == order[0])
-        in printed
-    )
+    beside = ", ".join(b for a, b in open_pairs if a == order[0])
+    _, rows = shown["the best method of each task, and who is not told apart from it"]
+    assert [task, order[0], beside] in rows
 
 
-def test_the_table_of_costs_and_the_whole_comparison(length, tasks, printed):
+def test_no_position_is_right_on_the_marker_equally_often_with_every_seed(tasks):
+    ends = values(tasks["marker_position", "none"], "accuracy_4")
+    assert ends.size == 5 and set(ends.round(3)) == {0.253}
+
+
+def test_the_table_of_costs_and_the_whole_comparison(length, tasks, shown):
     ratios = defaultdict(list)
     for record in raw_records("cost"):
-        for quantity in (
-            "parameters",
-            "training_seconds",
-            "inference_seconds",
-            "training_mb",
-            "inference_mb",
-        ):
+        for quantity in COSTS:
             for method, value in record["metrics"][quantity].items():
                 ratios[quantity, record["config"].get("length", 64), method].append(
                     value / record["metrics"][quantity]["none"]
                 )
     mean = {key: np.mean(three) for key, three in ratios.items() if len(three) == 3}
     assert len(mean) == 5 * 3 * 9
-    held = ", ".join(
-        f"{method} {mean['inference_mb', 1024, method]:.1f}"
-        for method in ("shaw", "transformer-xl", "t5", "alibi")
-    )
-    assert f"inference memory at 1024: {held}, others as none" in printed
-    for method, line in zip(METHODS[1:], block(printed, r"of none, at", 8), strict=True):
-        quantities = ("parameters", "training_seconds", "inference_seconds", "training_mb")
-        assert line.split() == [
+    asked = [("parameters", 1024, ".2f")]
+    asked += [("inference_seconds", n, ".2f") for n in (64, 256, 1024)]
+    asked += [("training_seconds", 1024, ".2f"), ("inference_mb", 1024, ".1f")]
+    asked += [("training_mb", 1024, ".1f")]
+    for method, row in zip(METHODS, shown["parameters, time and memory"][1], strict=True):
+        kernel = "unfused" if method in SCORES else "fused"
+        assert row == [
             method,
-            *(
-                f"{mean[quantity, n, method]:.2f}"
-                for quantity in quantities
-                for n in (64, 256, 1024)
-            ),
+            kernel,
+            *(f"{mean[quantity, n, method]:{form}}" for quantity, n, form in asked),
         ]
-    for method, line in zip(METHODS, block(printed, r" +loss at 64", 9), strict=True):
+    for (method, arm), row in zip(HEADLINE.items(), shown["the whole comparison"][1], strict=True):
         losses = [
-            f"{x.mean():.2f}" if (x := values(length[method], f"windows_{n}")).size else "undef."
+            f"{x.mean():.2f}" if (x := values(length[arm], f"windows_{n}")).size else "–"
             for n in (64, 1024)
         ]
-        right = [values(tasks[task, method], "accuracy_4") for task in NEAR]
-        share = (
-            ["undef."]
-            if method == "learned"
-            else [f"{100 * np.mean([x.mean() for x in right]):.0f}", "%"]
-        )
-        cost = [
-            f"{mean[quantity, 1024, method]:.{digits}f}"
-            for quantity, digits in (
-                ("parameters", 2),
-                ("inference_seconds", 1),
-                ("training_mb", 1),
-            )
+        plain = method.removeprefix("filled ")
+        right = [values(tasks[task, plain], "accuracy_4") for task in NEAR]
+        known = method not in ("learned", "filled t5")  # the tasks have T5's default
+        share = f"{100 * np.mean([x.mean() for x in right]):.0f}" if known else "–"
+        price = [
+            f"{mean['parameters', 1024, plain]:.2f}",
+            f"{mean['inference_seconds', 1024, plain]:.1f}",
+            "unfused" if plain in SCORES else "fused",
         ]
-        assert line.split()[: 1 + len(losses + share + cost)] == [method, *losses, *share, *cost]
+        assert [row[0], *row[2:]] == [method, *losses, share, *price]
 
 
-def test_the_window(length, printed):
+def test_the_window(length, shown):
     rivals = [
         ("transformer-xl", 1024),
         ("shaw", 1024),
@@ -408,8 +389,8 @@ def test_the_window(length, printed):
         values(length[arm], f"windows_{n}") - values(length["rope"], "windows_64")
         for arm, n in rivals
     ]
-    for (arm, n), x, (verdict, _, _) in zip(rivals, samples, judged(samples), strict=True):
-        assert (
-            f"{arm:18}at {n:4}, minus rotary in windows of 64: {x.mean():+.2f} {LETTERS[verdict]}"
-            in printed
-        )
+    expected = [
+        [arm, str(n), number(x.mean(), "+.2f"), WORDS[verdict]]
+        for (arm, n), x, (verdict, _, _) in zip(rivals, samples, judged(samples), strict=True)
+    ]
+    assert shown["reading far, against rotary in windows of 64"][1] == expected

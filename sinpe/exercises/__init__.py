@@ -43,7 +43,9 @@ from sinpe.exercises.experiment import (
     check_choose_then_test,
     check_holm,
     check_paired_interval,
+    check_separation,
     check_verdict,
+    check_without_factor,
 )
 from sinpe.exercises.guarantees import (
     check_narrow_head,
@@ -51,6 +53,12 @@ from sinpe.exercises.guarantees import (
     check_shift_matrix,
     check_similarity,
     check_worst_offset,
+)
+from sinpe.exercises.last_bit import (
+    check_dropped,
+    check_fill_by_turning,
+    check_first_missing,
+    check_largest_rounding_error,
 )
 from sinpe.exercises.learned import (
     check_p_value,
@@ -78,6 +86,12 @@ from sinpe.exercises.order import (
     check_symmetries,
     check_twin,
 )
+from sinpe.exercises.reading import (
+    check_best_of,
+    check_equivalence,
+    check_false_alarm,
+    check_prediction,
+)
 from sinpe.exercises.relative import (
     check_bucket,
     check_four_terms,
@@ -97,4 +111,10 @@ from sinpe.exercises.scaling import (
     check_token_ratio,
     check_two_roots,
     check_xavier_ratio,
+)
+from sinpe.exercises.shape import (
+    check_expected_share,
+    check_offset_for,
+    check_ripple,
+    check_spots,
 )

@@ -1,5 +1,6 @@
-"""Checks for chapter 07: a paired interval, Holm's correction, a choice that does not touch the
-test set, and a verdict.
+"""Checks for chapter 07: a twin without the factor, a paired interval, a choice that does not touch
+the test set, what a comparison separates; and for reading any experiment: Holm's correction, and a
+verdict.
 """
 
 import math
@@ -36,6 +37,17 @@ _SCORES = [
             0.008: ([1.7, 2.3], [1.75, 2.65]),
         },
     ),
+]
+_TABLES = [(128**0.5, 128**-0.5, 0.002), (16.0, 0.02, 0.001), (8.0, 1.0, 0.003)]
+_OFF, _ON = (1.0, 0.0625, 0.002), (16.0, 0.0625, 0.002)  # width 256
+_SIDES = [
+    (_ON, _OFF),
+    (_ON, (1.0, 1.0, 0.032)),
+    (_OFF, (1.0, 0.0625, 0.032)),
+    (_OFF, (1.0, 1.0, 0.002)),
+    (_ON, (1.0, 1.0, 0.002)),
+    ((4.0, 0.25, 0.002), (2.0, 0.5, 0.004)),
+    ((4.0, 0.25, 0.004), (2.0, 0.25, 0.008)),
 ]
 _ESTIMATES = [
     (-0.20, -0.25, -0.15, 0.02),
@@ -98,6 +110,92 @@ def check_paired_interval(attempt):
         mistakes,
         praise="the interval is that of the differences.",
         tolerance=1e-3,
+    )
+
+
+def check_without_factor(attempt):
+    """attempt(factor, std, rate) -> (std, rate) of a table without a factor that trains alike under
+    Adam, untied.
+    """
+    mistakes = (
+        Mistake(
+            "rate forgotten",
+            lambda c, std, rate: (c * std, rate),
+            "the start is right; but an entry of the input also moved factor · rate a step.",
+        ),
+        Mistake(
+            "start forgotten",
+            lambda c, std, rate: (std, c * rate),
+            "the speed is right; but the input also started factor times as large.",
+        ),
+        Mistake(
+            "divided",
+            lambda c, std, rate: (std / c, rate / c),
+            "the table has to do what the factor did: multiply.",
+        ),
+        Mistake(
+            "rate divided",
+            lambda c, std, rate: (c * std, rate / c),
+            "Adam does not see that the factor made the gradient larger: the input moves by"
+            " factor · rate, so the rate grows too.",
+        ),
+        Mistake(
+            "factor squared, as with SGD",
+            lambda c, std, rate: (c * std, c**2 * rate),
+            "that is right for SGD, whose step grows with the gradient; Adam's does not.",
+        ),
+    )
+    return check(
+        attempt,
+        lambda c, std, rate: (c * std, c * rate),
+        _TABLES,
+        mistakes,
+        praise="the input starts at factor · std and moves by factor · rate, and no more is seen.",
+    )
+
+
+def check_separation(attempt):
+    """attempt(these, those) -> (start differs, speed differs); each side is (factor, std, rate) of
+    an untied model.
+    """
+    mistakes = (
+        Mistake(
+            "factor left out",
+            lambda a, b: (_differ(a[1], b[1]), _differ(a[2], b[2])),
+            "what is read is factor · row: multiply before you compare.",
+        ),
+        Mistake(
+            "speed beside itself",
+            lambda a, b: (_differ(a[0] * a[1], b[0] * b[1]), _differ(a[2] / a[1], b[2] / b[1])),
+            "rate / std is the step beside the token; asked is the step beside the position.",
+        ),
+        Mistake(
+            "rate without the factor",
+            lambda a, b: (_differ(a[0] * a[1], b[0] * b[1]), _differ(a[2], b[2])),
+            "the factor multiplies a step of the table too.",
+        ),
+        Mistake(
+            "start without the factor",
+            lambda a, b: (_differ(a[1], b[1]), _differ(a[0] * a[2], b[0] * b[2])),
+            "the factor multiplies the start of the table too.",
+        ),
+        Mistake(
+            "same instead of different",
+            lambda a, b: tuple(not x for x in _separation(a, b)),
+            "True where the two sides differ.",
+        ),
+        Mistake(
+            "order swapped",
+            lambda a, b: _separation(a, b)[::-1],
+            "first the start, then the speed.",
+        ),
+    )
+    return check(
+        attempt,
+        _separation,
+        _SIDES,
+        mistakes,
+        praise="with both True a comparison cannot say why, with none it compares equals.",
     )
 
 
@@ -211,6 +309,14 @@ def check_verdict(attempt):
         mistakes,
         praise="sure and large, sure and small, or not sure.",
     )
+
+
+def _separation(these, those):
+    return tuple(_differ(these[0] * these[i], those[0] * those[i]) for i in (1, 2))
+
+
+def _differ(a, b):
+    return not math.isclose(a, b, rel_tol=1e-6)
 
 
 def _interval(

@@ -210,7 +210,22 @@ def _p_zero(e):
     """Two-sided p-value of a mean of zero."""
     if e.n == 1:
         return 1.0
-    return 1 - t_probability(_ratio(e.mean, e), e.n - 1)
+    t, df = abs(_ratio(e.mean, e)), e.n - 1
+    p = 1 - t_probability(t, df)
+    return p if p > 1e-6 or df > MANY or t == math.inf else _far_tails(t, df)
+
+
+def _far_tails(t, df):
+    """P(|T| > t) where it is so small that one minus the rest would lose its digits, and Holm's
+    method the order: the incomplete beta function as a series of positive terms.
+    """
+    x, a = df / (df + t * t), df / 2
+    term, total, n = 1.0, 1.0, 0
+    while term > 1e-17 * total:
+        term *= x * (a + 0.5 + n) / (a + 1 + n)
+        total, n = total + term, n + 1
+    front = a * math.log(x) + math.log1p(-x) / 2 - math.log(a)
+    return total * math.exp(front + math.lgamma(a + 0.5) - math.lgamma(a) - math.lgamma(0.5))
 
 
 def _p_outside(e, margin):
