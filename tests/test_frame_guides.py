@@ -24,6 +24,8 @@ ANSWERS = dict(
 LINK = re.compile(r"\[([^\]]+)\]\(([^)\s]+)\)")
 QUESTIONS = [  # what readers ask, each in a few words of its heading
     r"multiply .* divide",
+    r"forgot the factor",
+    r"no code is added, as in Gemma",
     r"factor .* LayerNorm",
     r"fails with the factor and without it",
     r"add and not concatenate\? .* destroy the word",
@@ -114,7 +116,7 @@ def test_the_first_page_leads_to_both():
 
 
 def test_every_question_is_there_once():
-    assert len(ANSWERS) == TEXTS["questions.md"].count("\n### ") == len(QUESTIONS) == 22
+    assert len(ANSWERS) == TEXTS["questions.md"].count("\n### ") == len(QUESTIONS) == 24
     places = [[title for title in ANSWERS if re.search(question, title)] for question in QUESTIONS]
     assert [
         (question, titles)

@@ -656,6 +656,22 @@ def test_t5_bias_is_that_of_transformers_and_x_transformers(bidirectional):
             assert torch.allclose(bias[0], others(q_len, k_len) / HEAD_DIM**0.5, atol=1e-7)
 
 
+def test_t5_has_no_bias_in_cross_attention_and_does_not_divide():
+    config = t5.T5Config(
+        vocab_size=8, d_model=8, d_kv=4, d_ff=8, num_heads=HEADS, num_layers=2, num_decoder_layers=2
+    )
+    model = t5.T5Model(config)
+    for stack in (model.encoder, model.decoder):
+        attentions = [layer for layer in stack.modules() if isinstance(layer, t5.T5Attention)]
+        assert [layer.has_relative_attention_bias for layer in attentions] == [
+            True,
+            *[False] * (len(attentions) - 1),
+        ]
+        assert {layer.scaling for layer in attentions} == {1.0}
+    for block in model.decoder.block:  # self-attention, cross-attention, feed-forward
+        assert not hasattr(block.layer[1].EncDecAttention, "relative_attention_bias")
+
+
 def test_shaw_is_the_relative_key_of_wav2vec2_bert():
     """One set of vectors for all heads there, one a head here; its bounds to the left and to the
     right may differ.
