@@ -81,14 +81,26 @@ def plain_bucket(r, bidirectional):
     return start + min(B - 1, e + int(math.log(distance / e) / math.log(128 / e) * e))
 
 
-def shifted_edge(bidirectional, edge):
-    """Right, but for one wide bucket that starts a token too late."""
+def shifted_edge(bidirectional, distance, by=-1):
+    """Right, but for one distance, which has the bucket of its neighbour: an edge is a token late
+    (by = −1) or early (by = 1).
+    """
 
-    def late(r, both):
-        moved = both == bidirectional and abs(r) == edge
-        return bucket(r - np.sign(r) if moved else r, both)
+    def shifted(r, both):
+        moved = both == bidirectional and abs(r) == distance
+        return bucket(r + by * np.sign(r) if moved else r, both)
 
-    return late
+    return shifted
+
+
+def every_edge_shifted():
+    """Right answers but for one edge, of each wide bucket in turn, a token late or early."""
+    for both in (True, False):
+        places = [package_bucket(-n, both) for n in range(161)]
+        edges = [n for n in range(1, 161) if places[n] != places[n - 1]][7 if both else 15 :]
+        for edge in edges:
+            yield shifted_edge(both, edge)
+            yield shifted_edge(both, edge - 1, by=1)
 
 
 RIGHT = [
@@ -150,8 +162,7 @@ WRONG = [
         lambda r, b: bucket(r, b) if abs(r) < (8 if b else 16) else bucket(r + 0.3 * np.sign(r), b),
         "expected",
     ),
-    *(("bucket", shifted_edge(True, edge), "expected") for edge in (12, 16, 23, 32, 46, 91)),
-    *(("bucket", shifted_edge(False, edge), "expected") for edge in (19, 24, 40, 46, 113)),
+    *(("bucket", shift, "expected") for shift in every_edge_shifted()),
     ("shift", lambda x: "x", "numbers"),
     ("rows", lambda n, m: np.zeros((n, n)), "expected"),
     ("rows", lambda n, m: np.zeros(n), "shape"),

@@ -104,6 +104,47 @@ def test_a_causal_softmax_cannot_tell_it_from_the_authors_key_only_form():
     assert not torch.allclose(out[0].softmax(-1), key_only.softmax(-1), atol=1e-2)  # an encoder can
 
 
+def test_in_bfloat16_near_keys_are_exact_where_the_slope_is_a_power_of_two_and_only_there():
+    near, slopes = torch.arange(257), alibi_slopes(12)
+    exact = [torch.equal((m * near).bfloat16().double(), m * near) for m in slopes]
+    assert exact == [math.log2(m).is_integer() for m in slopes] == [True] * 8 + [False] * 4
+    rounded = torch.stack([(m * near).bfloat16().double() for m in slopes])
+    assert torch.allclose(rounded, slopes[:, None] * near, rtol=2**-8, atol=0)
+
+
+def attention(n_heads, length=9, head_dim=16):
+    """Queries, keys and values, with the bias, masked, and what the formula makes of them."""
+    generator = torch.Generator().manual_seed(0)
+    shape = 3, 2, n_heads, length, head_dim
+    q, k, v = torch.randn(shape, generator=generator, dtype=torch.float64)
+    at = torch.arange(length)
+    mask = Alibi(n_heads).score_bias(q, k, at, at).masked_fill(at[:, None] < at, -math.inf)
+    weights = (q @ k.mT / math.sqrt(head_dim) + mask).softmax(-1)
+    return q, k, v, mask, weights @ v
+
+
+def test_the_fused_kernel_of_torch_takes_the_bias_as_it_is():
+    q, k, v, mask, expected = attention(6)
+    sdpa = torch.nn.functional.scaled_dot_product_attention
+    assert torch.allclose(sdpa(q, k, v, attn_mask=mask), expected, rtol=0, atol=1e-12)
+    divided = sdpa(q, k, v, attn_mask=mask / math.sqrt(16))
+    assert (divided - expected).abs().max() > 0.05
+
+
+@pytest.mark.filterwarnings("ignore:flex_attention called without torch.compile")
+def test_flex_attention_takes_the_bias_as_it_is():
+    """Without torch.compile it runs the same function, unfused."""
+    from torch.nn.attention.flex_attention import flex_attention  # takes seconds
+
+    q, k, v, _, expected = attention(6)
+    slopes = alibi_slopes(6)
+
+    def bias(score, b, h, i, j):
+        return torch.where(i >= j, score - slopes[h] * (i - j).abs(), -math.inf)
+
+    assert torch.allclose(flex_attention(q, k, v, score_mod=bias), expected, rtol=0, atol=1e-12)
+
+
 @pytest.mark.parametrize("n_heads", [0, -1, 2.0, True])
 def test_bad_head_counts_are_refused(n_heads):
     for call in (alibi_slopes, Alibi):

@@ -34,6 +34,7 @@ from sinpe import (
     gptj,
     roformer,
     bloom,
+    falcon,
     mpt,
     t5,
     marian,
@@ -53,6 +54,7 @@ from sinpe import (
         "models.gptj.modeling_gptj",
         "models.roformer.modeling_roformer",
         "models.bloom.modeling_bloom",
+        "models.falcon.modeling_falcon",
         "models.mpt.modeling_mpt",
         "models.t5.modeling_t5",
         "models.marian.modeling_marian",
@@ -584,6 +586,32 @@ def test_alibi_of_bloom_and_mpt_differs_by_a_constant_in_each_row(n_heads):
 BUCKETS = [(32, 128), (8, 20), (64, 256), (16, 1000)]
 
 
+def test_falcon_adds_its_alibi_before_the_division():
+    """Its windows are wider by the root of the head's width: our bias divided by it."""
+    config = falcon.FalconConfig(
+        hidden_size=64,
+        num_attention_heads=4,
+        alibi=True,
+        multi_query=False,
+        new_decoder_architecture=False,
+        attn_implementation="eager",
+    )
+    layer = falcon.FalconAttention(config, layer_idx=0).eval()
+    generator = torch.Generator().manual_seed(0)
+    with torch.no_grad():
+        for weight in layer.parameters():
+            weight.normal_(std=0.2, generator=generator)
+        x = torch.randn(1, LENGTH, 64, generator=generator)
+        q, k, _ = (side.transpose(1, 2) for side in layer._split_heads(layer.query_key_value(x)))
+        at = torch.arange(LENGTH)
+        causal = torch.zeros(1, 1, LENGTH, LENGTH).masked_fill(at[:, None] < at, -math.inf)
+        key_only = falcon.build_alibi_tensor(torch.ones(1, LENGTH), 4, torch.float32)
+        theirs = layer(x, key_only, causal, output_attentions=True)[-1]
+    ours = [(q @ k.mT / 4 + alibi(4, at, at) / divisor + causal).softmax(-1) for divisor in (4, 1)]
+    assert torch.allclose(theirs, ours[0], rtol=0, atol=1e-5)
+    assert (theirs - ours[1]).abs().max() > 0.05
+
+
 @pytest.mark.parametrize("bidirectional", [True, False])
 @pytest.mark.parametrize(("n_buckets", "max_distance"), BUCKETS)
 def test_t5_buckets_are_those_of_transformers_and_x_transformers(
@@ -626,6 +654,22 @@ def test_t5_bias_is_that_of_transformers_and_x_transformers(bidirectional):
                 bias, theirs.compute_bias(q_len, k_len, past_seen_tokens=k_len - q_len)
             )
             assert torch.allclose(bias[0], others(q_len, k_len) / HEAD_DIM**0.5, atol=1e-7)
+
+
+def test_t5_has_no_bias_in_cross_attention_and_does_not_divide():
+    config = t5.T5Config(
+        vocab_size=8, d_model=8, d_kv=4, d_ff=8, num_heads=HEADS, num_layers=2, num_decoder_layers=2
+    )
+    model = t5.T5Model(config)
+    for stack in (model.encoder, model.decoder):
+        attentions = [layer for layer in stack.modules() if isinstance(layer, t5.T5Attention)]
+        assert [layer.has_relative_attention_bias for layer in attentions] == [
+            True,
+            *[False] * (len(attentions) - 1),
+        ]
+        assert {layer.scaling for layer in attentions} == {1.0}
+    for block in model.decoder.block:  # self-attention, cross-attention, feed-forward
+        assert not hasattr(block.layer[1].EncDecAttention, "relative_attention_bias")
 
 
 def test_shaw_is_the_relative_key_of_wav2vec2_bert():

@@ -7,8 +7,10 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch.nn import functional as F
+from torch.nn.attention.flex_attention import flex_attention
 
-from sinpe import T5Bias, relative_position_bucket
+from sinpe import ShawRelative, T5Bias, relative_position_bucket
 
 RELATIVE = [-200, -128, -127, -64, -16, -9, -8, -7, -1, 0, 1, 7, 8, 9, 16, 64, 127, 128, 200]
 
@@ -161,3 +163,59 @@ def test_depends_on_the_offset_only_and_learns_one_number_a_bucket():
 def test_bad_arguments_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         T5Bias(**arguments)
+
+
+@pytest.mark.parametrize(("n_buckets", "max_distance"), [(10, 160), (32, 128)])
+def test_the_logarithm_in_float64_misplaces_edges_of_some_sizes(n_buckets, max_distance):
+    """Chapter 09: why edges are decided in integers. With T5's own sizes no distance moves, with
+    ten buckets and 160 those at 10, 20 and 80 do; a tiny number added before rounding mends them.
+    """
+    exact = n_buckets // 2
+    distances = torch.arange(1, 3001)
+    right = relative_position_bucket(
+        -distances, bidirectional=False, n_buckets=n_buckets, max_distance=max_distance
+    ).tolist()
+
+    def by_logarithm(n, more):
+        if n < exact:
+            return n
+        steps = math.log(n / exact) / math.log(max_distance / exact) * (n_buckets - exact)
+        return min(n_buckets - 1, exact + math.floor(steps + more))
+
+    for more, misplaced in ((0.0, [10, 20, 80] if n_buckets == 10 else []), (1e-9, [])):
+        pairs = zip(distances.tolist(), right, strict=True)
+        assert [n for n, bucket in pairs if by_logarithm(n, more) != bucket] == misplaced
+
+
+@pytest.mark.filterwarnings("ignore:flex_attention called without torch.compile")
+def test_biases_in_fused_kernels():
+    """As attn_mask of PyTorch's attention, and as score_mod of FlexAttention (not fused here): both
+    add after the division by √head_dim.
+    """
+    n, heads, head_dim, most = 12, 2, 8, 3
+    generator = torch.Generator().manual_seed(0)
+    q, k, v = torch.randn(3, 1, heads, n, head_dim, generator=generator)
+    at = torch.arange(n)
+    t5, shaw = T5Bias(heads, bidirectional=True), ShawRelative(heads, head_dim, most)
+    for method in (t5, shaw):
+        for weight in method.requires_grad_(False).parameters():
+            weight.normal_(generator=generator)
+    diagonals = t5.weight[:, relative_position_bucket(at, bidirectional=True)]
+    behind = t5.weight[:, relative_position_bucket(-at, bidirectional=True)]
+    diagonals = torch.cat([behind.flip(-1)[:, :-1], diagonals], -1)  # offset 1 − n first
+    products = q @ shaw.vectors.mT / math.sqrt(head_dim)
+
+    def of_t5(score, batch, head, query, key):
+        return score + diagonals[head, key - query + n - 1]
+
+    def of_shaw(score, batch, head, query, key):
+        row = (key - query).clamp(-most, most) + most
+        return score + products[batch, head, query, row]
+
+    for method, score_mod in ((t5, of_t5), (shaw, of_shaw)):
+        bias = method.score_bias(q, k, at, at)
+        wanted = (q @ k.mT / math.sqrt(head_dim) + bias).softmax(-1) @ v
+        by_mask = F.scaled_dot_product_attention(q, k, v, attn_mask=bias)
+        by_function = flex_attention(q, k, v, score_mod=score_mod)
+        assert torch.allclose(by_mask, wanted, rtol=0, atol=1e-5)
+        assert torch.allclose(by_function, wanted, rtol=0, atol=1e-5)

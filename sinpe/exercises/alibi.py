@@ -31,7 +31,8 @@ def check_slopes(attempt):
         Mistake(
             "sorted",
             lambda n: sorted(_authors(n)),
-            "steepest first: your list begins with the flattest head.",
+            "your list begins with the flattest head: the slopes for the smaller power come first,"
+            " the steepest of them in front, and the extra ones after them.",
         ),
         Mistake(
             "the first slopes of the next power",
