@@ -27,7 +27,7 @@ from run_notebooks import HANG_SECONDS
 from scratch import settle
 
 ROOT = Path(__file__).resolve().parent.parent
-EXPERIMENTS = ("07", "13", "14")  # chapters that train for a purpose: they may take longer
+EXPERIMENTS = ("07", "08", "13", "14")  # chapters that train for a purpose: they may take longer
 SECONDS, EXPERIMENT_SECONDS = 40, 90
 MEMORY, SIZE = 1.5e9, 1e6
 FAR = 3  # times a budget: that is no slow machine
