@@ -6,7 +6,7 @@ import re
 
 import nbformat
 import pytest
-from contract import RULES, WAITING, Notebook, example, load_yaml, rules_for
+from contract import RULES, Notebook, example, load_yaml
 from contract.outputs import NUMBER
 from contract.prose import slug
 
@@ -1062,44 +1062,6 @@ GOOD = (
 @pytest.mark.parametrize(("rule", "change"), GOOD)
 def test_the_rule_raises_no_false_alarm(course, rule, change):
     assert list(RULES[rule](changed(course, change))) == []
-
-
-@pytest.fixture
-def waiting(course):
-    """waiting(change) -> the example after the change, in a course where the formatter leaves it
-    alone.
-    """
-    settings = course.root / "notebooks" / "ruff.toml"
-    settings.write_text('[format]\nexclude = ["01_*.ipynb", "02_*.ipynb"]\n')
-    return lambda change=lambda node: None: changed(course, change)
-
-
-def test_a_chapter_waits_while_the_formatter_leaves_it_alone(course, waiting):
-    assert waiting().waits and rules_for(waiting()) is WAITING
-    (course.root / "notebooks" / "ruff.toml").unlink()
-    there = example.Course(course.root).notebook(example.NAME)
-    assert not there.waits and rules_for(there) is RULES
-
-
-@pytest.mark.parametrize(
-    ("rule", "change"),
-    [
-        ("small_cells", lambda node: node.cells.extend(MANY)),
-        ("small_cells", adds("check", "\n".join(["x = 1"] * 25))),
-        (
-            "small_cells",
-            lambda node: [
-                cell.update(source="x = 1\n" * 7) for cell in node.cells if cell.cell_type == "code"
-            ],
-        ),
-        ("words_and_code_in_balance", lambda node: node.cells.extend(MANY)),
-        ("words_and_code_in_balance", markdown("Word after word. " * 400)),
-        ("drawn_data_are_asserted", lambda node: None),
-        ("closes_like_every_chapter", lambda node: None),
-    ],
-)
-def test_a_chapter_that_waits_keeps_the_older_rules(waiting, rule, change):
-    assert list(WAITING[rule](waiting(change)))
 
 
 def test_the_table_of_contents_is_read_as_written(course):

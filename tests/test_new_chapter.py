@@ -5,7 +5,7 @@ import re
 import new_chapter
 import pytest
 import run_notebooks
-from contract import Course, example, rules_for
+from contract import RULES, Course, example
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def test_it_runs_and_keeps_every_rule_once_it_is_in_the_table_of_contents(course
     toc.write_text(toc.read_text() + "      - file: notebooks/19_my_topic\n")
     run_notebooks.execute(course.root / "notebooks" / "19_my_topic.ipynb")
     notebook = Course(course.root).notebook("19_my_topic.ipynb")
-    problems = {name: list(rule(notebook)) for name, rule in rules_for(notebook).items()}
+    problems = {name: list(rule(notebook)) for name, rule in RULES.items()}
     assert {name: found for name, found in problems.items() if found} == {}
     assert notebook.cells[0].source.startswith("# My topic\n")
 

@@ -2,13 +2,12 @@
 contents against the folder.
 """
 
-import fnmatch
 import re
 import tomllib
 from pathlib import Path
 
 import pytest
-from contract import Course, kinds, rules_for
+from contract import RULES, Course, kinds
 
 COURSE = Course(Path(__file__).resolve().parent.parent)
 
@@ -43,25 +42,17 @@ def test_notebooks_are_numbered_in_reading_order():
     assert len(set(numbers)) == len(numbers), f"two notebooks share a number: {COURSE.listed}"
 
 
-@pytest.mark.parametrize(
-    ("rule", "name"),
-    [(rule, name) for name in COURSE.stored for rule in rules_for(COURSE.notebook(name))],
-)
+@pytest.mark.parametrize("name", COURSE.stored)
+@pytest.mark.parametrize("rule", RULES)
 def test_rule(rule, name):
     notebook = COURSE.notebook(name)
-    problems = list(rules_for(notebook)[rule](notebook))
+    problems = list(RULES[rule](notebook))
     assert not problems, (
-        f"{name} breaks the rule “{rules_for(notebook)[rule].__doc__.splitlines()[0]}”\n"
+        f"{name} breaks the rule “{RULES[rule].__doc__.splitlines()[0]}”\n"
         + "\n".join(f"- {problem}" for problem in problems)
     )
 
 
-def test_chapters_that_wait_are_the_same_for_the_formatter_and_for_the_linter():
-    """A chapter that is rewritten leaves both lists of notebooks/ruff.toml."""
+def test_the_formatter_keeps_to_the_columns_of_a_page():
     settings = tomllib.loads((COURSE.root / "notebooks/ruff.toml").read_text(encoding="utf-8"))
-    excused = settings["lint"]["per-file-ignores"]
-    assert list(excused) == settings["format"]["exclude"]
-    assert all(ignored == ["E501", "I001"] for ignored in excused.values())
     assert settings["line-length"] == kinds.COLUMNS
-    lost = [pattern for pattern in excused if not fnmatch.filter(COURSE.stored, pattern)]
-    assert not lost, f"no notebook fits {lost}"

@@ -1,7 +1,5 @@
 """Rules about what a page shows: the idea, in view; figures and tables, made by code that opens on
 demand; checks, folded to the line that says what was checked.
-
-They hold for every chapter that does not wait to be rewritten (Course.waiting).
 """
 
 import ast

@@ -1,9 +1,7 @@
 """A notebook and the course it belongs to, as the rules see them."""
 
 import ast
-import fnmatch
 import re
-import tomllib
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -84,19 +82,6 @@ class Course:
         """File names of the notebooks on disk."""
         return sorted(path.name for path in (self.root / "notebooks").glob("*.ipynb"))
 
-    @cached_property
-    def waiting(self):
-        """File names of the chapters that wait to be rewritten: those that the formatter leaves
-        alone. The others keep the rules of contract.kinds.
-        """
-        settings = self.root / "notebooks" / "ruff.toml"
-        patterns = (
-            tomllib.loads(settings.read_text(encoding="utf-8"))["format"]["exclude"]
-            if settings.exists()
-            else []
-        )
-        return {name for pattern in patterns for name in fnmatch.filter(self.stored, pattern)}
-
     def notebook(self, name):
         return Notebook(name, (self.root / "notebooks" / name).read_text(encoding="utf-8"), self)
 
@@ -113,11 +98,6 @@ class Notebook:
     def number(self):
         """The two digits that the name begins with."""
         return self.name[:2]
-
-    @property
-    def waits(self):
-        """Whether the chapter waits to be rewritten, and keeps the older rules until then."""
-        return self.name in self.course.waiting
 
     @cached_property
     def node(self):

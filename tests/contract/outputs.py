@@ -222,7 +222,7 @@ def _alt_faults(alt, caption):
 
 def drawn_data_are_asserted(notebook):
     """nbval does not compare pictures, so the notebook asserts something about what each of them
-    draws; in a chapter that waits to be rewritten, the figure's own cell does.
+    draws.
     """
     known = {name for cell in notebook.python for name in syntax.aliases(cell.tree)} | set(
         dir(builtins)
@@ -232,7 +232,7 @@ def drawn_data_are_asserted(notebook):
             continue
         asserted = {
             name
-            for other in ([cell] if notebook.waits else notebook.python)
+            for other in notebook.python
             for node in syntax.assertions(other.tree)
             for name in syntax.names(node)
         }

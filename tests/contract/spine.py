@@ -111,13 +111,12 @@ def set_up_cell(notebook):
 def closes_like_every_chapter(notebook):
     """The last sections are the same in every chapter, in the same order."""
     found = [text for level, text, _ in notebook.headings if level == 2]
-    wanted = [name for name in CLOSING if name != "Test yourself" or not notebook.waits]
-    if found[-len(wanted) :] != wanted:
+    if found[-len(CLOSING) :] != CLOSING:
         yield (
-            f"the last headings of level 2 are {', '.join(found[-len(wanted) :]) or 'missing'};"
-            f" they must be {', '.join(wanted)}"
+            f"the last headings of level 2 are {', '.join(found[-len(CLOSING) :]) or 'missing'};"
+            f" they must be {', '.join(CLOSING)}"
         )
-    if len(found) < len(wanted) + 2:
+    if len(found) < len(CLOSING) + 2:
         yield (
             f"{len(found)} headings of level 2: before the closing ones a chapter has sections of"
             " its own"
