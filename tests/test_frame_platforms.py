@@ -103,13 +103,15 @@ def test_the_systems_that_are_said_to_be_tested_are_those_of_the_workflows():
     assert f"With a Python newer than {newest}" in SECTIONS["Which systems it runs on"]
 
 
-def test_chapters_2_4_and_15_alone_need_no_torch():
+def test_chapters_2_4_15_and_17_alone_need_no_torch():
     needs = {}
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
         code = "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "code")
-        needs[path.name[:2]] = bool(re.search(r"^\s*(import|from) torch\b", code, re.MULTILINE))
-    assert [number for number, torch in needs.items() if not torch] == ["02", "04", "15"]
+        needs[path.name[:2]] = bool(
+            re.search(r"^\s*(import|from) (torch|sinpe\.experiments)\b", code, re.MULTILINE)
+        )
+    assert [number for number, torch in needs.items() if not torch] == ["02", "04", "15", "17"]
 
 
 def test_the_commands_without_make_run_the_tools_that_make_runs():

@@ -286,7 +286,7 @@ def test_the_table_of_extensions(length, shown):
 
 
 NAMES = dict(zip(EXTENSIONS, ("interpolation", "NTK-aware", "dynamic NTK", "YaRN"), strict=True))
-WORDS = {"w": "worse", "b": "better", "=": "equal", "?": "open"}
+WORDS_OF_LETTERS = {"w": "worse", "b": "better", "=": "equal", "?": "open"}
 
 
 @pytest.mark.parametrize("heading", ["as trained", "tuned"])
@@ -299,7 +299,7 @@ def test_the_differences_of_extensions_in_chapter_13(length, heading):
         for n in LENGTHS:
             if (key := (f"rope, {extension}{tail}", n)) in differences:
                 difference, half, letter = differences[key]
-                cell = f"{difference:+z.2f} ± {half:.2f} {WORDS[letter]}"
+                cell = f"{difference:+z.2f} ± {half:.2f} {WORDS_OF_LETTERS[letter]}"
                 wanted.append(cell.replace("-", "−"))
             else:
                 wanted.append("–")

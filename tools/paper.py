@@ -60,7 +60,8 @@ OTHER = (
     "source code",
     *(f"{position}, tied, pre-norm" for position in ("none", "rope", "alibi")),
 )
-PILOT = {n: "yes" for n in (1, 2, 3, 4, 5, 6, 8)} | {7: "in part"}  # seen before the first run
+PILOT = {n: "yes" for n in (1, 2, 3, 4, 5, 6, 8, 12)}  # seen before the first run
+PILOT |= dict.fromkeys((7, 10, 13, 14, 15, 17, 18), "in part")
 
 
 class Numbers:
@@ -248,7 +249,7 @@ def _verdicts(numbers):
         outcomes, verdict = numbers.outcomes(number)
         right = f"{outcomes.count('confirmed')} of {len(outcomes)}"
         rows.append([str(number), claim, PILOT.get(number, "no"), right, verdict])
-    return _rows(["", "prediction", "known from pilots", "tests confirmed", "verdict"], rows)
+    return _rows(["no.", "prediction", "known from pilots", "tests confirmed", "verdict"], rows)
 
 
 def _count(numbers, verdict):
