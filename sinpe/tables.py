@@ -9,7 +9,8 @@ import zlib
 from html import escape
 from numbers import Integral
 
-NUMBER = re.compile(r"≈?[-−+±]?\d[\d,.]*(e[-+]?\d+)?( ?%)?")  # what a column of numbers may hold
+NUMBER = r"≈?[-−+±]?\d[\d,.]*(e[-+]?\d+)?( ?%)?"
+NUMBERS = re.compile(rf"{NUMBER}( (to|of) {NUMBER})?")  # what a column of numbers may hold
 ABSENT = "–"
 
 
@@ -112,4 +113,4 @@ def _cell(value, heading, form):
 def _numbers(column):
     """Whether a column is read by comparing its digits."""
     said = [cell for cell in column if cell != ABSENT]
-    return bool(said) and all(NUMBER.fullmatch(cell) for cell in said)
+    return bool(said) and all(NUMBERS.fullmatch(cell) for cell in said)

@@ -13,6 +13,10 @@ from sinpe import exercises
 TESTS = "\n".join(
     path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("test_exercises_*.py")
 )
+CHAPTERS = "\n".join(
+    path.read_text(encoding="utf-8")
+    for path in (Path(__file__).parent.parent / "notebooks").glob("*.ipynb")
+)
 CHECKS = {
     name: check
     for module in pkgutil.iter_modules(exercises.__path__, f"{exercises.__name__}.")
@@ -31,3 +35,8 @@ def test_it_is_gathered_and_tested(name):
         f"tests/test_exercises_{module.rpartition('.')[2]}.py: add {name} to CHECKS, with right"
         " answers and with each mistake that it knows"
     )
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_it_stands_in_a_chapter(name):
+    assert f"exercises.{name}(" in CHAPTERS, f"no chapter has an exercise with {name}: remove it"

@@ -228,33 +228,21 @@ def small_model(kind):
     """
     generator, width, heads, head_dim = torch.Generator().manual_seed(5), 64, 4, 16
     shared = {"vocab_size": 31, "bos_token_id": 0, "eos_token_id": 0}
+    sizes = shared | {
+        "hidden_size": width,
+        "intermediate_size": 32,
+        "num_hidden_layers": 2,
+        "num_attention_heads": heads,
+        "max_position_embeddings": 64,
+    }
+    rope = {"rope_type": "default", "rope_theta": 10_000.0}
     if kind == "llama":
-        config = llama.LlamaConfig(
-            hidden_size=width,
-            intermediate_size=32,
-            num_hidden_layers=2,
-            num_attention_heads=heads,
-            num_key_value_heads=2,
-            max_position_embeddings=64,
-            rope_parameters={"rope_type": "default", "rope_theta": 10_000.0},
-            **shared,
-        )
+        config = llama.LlamaConfig(num_key_value_heads=2, rope_parameters=rope, **sizes)
         model, module = llama.LlamaForCausalLM(config), llama
         decoder, layers = model.model, [layer.self_attn for layer in model.model.layers]
     elif kind == "gpt-neox":
-        config = neox.GPTNeoXConfig(
-            hidden_size=width,
-            intermediate_size=32,
-            num_hidden_layers=2,
-            num_attention_heads=heads,
-            max_position_embeddings=64,
-            rope_parameters={
-                "rope_type": "default",
-                "rope_theta": 10_000.0,
-                "partial_rotary_factor": 0.5,
-            },
-            **shared,
-        )
+        part = {"partial_rotary_factor": 0.5}
+        config = neox.GPTNeoXConfig(rope_parameters=rope | part, **sizes)
         model, module = neox.GPTNeoXForCausalLM(config), neox
         decoder, layers = model.gpt_neox, [layer.attention for layer in model.gpt_neox.layers]
     else:

@@ -48,6 +48,13 @@ def test_numbers_stand_on_the_right_and_words_on_the_left(shown):
     assert right == ["col0", "col1", "col2"]  # "50" in the last one stands among words
 
 
+def test_intervals_and_counts_are_numbers_too():
+    """They stay on one line, on the right; a column with a word in it does not."""
+    rows = [["a", "−0.376 to −0.337", "5 of 16", "5 to ten"], ["b", None, "24", "1 to 2"]]
+    html = table(rows, dict.fromkeys(["n", "interval", "pairs", "words"], ""), caption="T.").html()
+    assert re.findall(r"\.(col\d) *\{[^{}]*text-align: right", html) == ["col0", "col1"]
+
+
 def test_only_values_behind_the_sign_differ_between_machines(root):
     """Values of other lengths and signs leave the same text behind for the comparison."""
     patterns = get_sanitize_patterns((root / "tests/nbval.cfg").read_text(encoding="utf-8"))

@@ -60,8 +60,6 @@ OTHER = (
     "source code",
     *(f"{position}, tied, pre-norm" for position in ("none", "rope", "alibi")),
 )
-PILOT = {n: "yes" for n in (1, 2, 3, 4, 5, 6, 8, 12)}  # seen before the first run
-PILOT |= dict.fromkeys((7, 10, 13, 14, 15, 17, 18), "in part")
 
 
 class Numbers:
@@ -70,12 +68,13 @@ class Numbers:
     def __init__(self):
         from sinpe.experiments import analysis, get_study, load_records
         from sinpe.experiments.predictions import judge
-        from sinpe.experiments.predictions_mechanism import MECHANISM
+        from sinpe.experiments.predictions_mechanism import MECHANISM, SEEN
 
         study = get_study("mechanism")
         records = load_records(study)
         found = analysis.compare(study, records)
-        self.claims = {p.number: p.claim for p in MECHANISM}
+        self.claims, self.seen = {p.number: p.claim for p in MECHANISM}, SEEN
+        self._progress = analysis.progress(study, records)
         self._found = {f.name: f.difference for f in found}
         self._cells = {c.name: runs for c, runs in analysis.by_cell(study, records).items()}
         self._judged = judge(found, analysis.paired(study, records, found), MECHANISM)
@@ -88,10 +87,16 @@ class Numbers:
         d = self._found.get(name)
         return d and (d.plain.mean, d.low, d.high, d.plain.n, d.verdict)
 
+    def pairs_planned(self, name):
+        return self._progress[name][1]
+
     def outcomes(self, number):
-        """What came of each test of a prediction, and of all."""
+        """What came of each test of a prediction, and of all once every pair is there."""
         judgement = self._judged[number - 1]
-        return [outcome for _, _, outcome in judgement.results], judgement.verdict
+        rests_on = [self._progress[name] for name in judgement.prediction.comparisons]
+        complete = all(there == planned for there, planned in rests_on)
+        outcomes = [outcome for _, _, outcome in judgement.results]
+        return outcomes, judgement.verdict if complete else "not complete"
 
     def losses(self, norm, arm):
         """{seed: test loss} of an untied arm."""
@@ -113,7 +118,7 @@ def page(text, numbers):
         "by": lambda name: _by(numbers, name),
         "speed": lambda where: _speed(numbers, *where.split(", ")),
         "part": lambda names: _part(numbers, *names.split(" / ")),
-        "pairs": lambda name: str(numbers.finding(name)[3]),
+        "pairs": lambda name: _pairs(numbers, name),
         "ratio": lambda where: _ratio(numbers, *where.split(", ")),
         "six": lambda norm: _six(numbers, norm),
         "table": lambda name: _table(numbers, TABLES[name]),
@@ -153,6 +158,11 @@ def _cell(found):
         return "not yet recorded"
     mean, low, high, n, verdict = found
     return f"{_signed(mean)} ({_signed(low)} to {_signed(high)}), {n}, {verdict}"
+
+
+def _pairs(numbers, name):
+    there, planned = numbers.finding(name)[3], numbers.pairs_planned(name)
+    return f"{there}" if there >= planned else f"{there} of {planned}"
 
 
 def _gap(numbers, name):
@@ -248,8 +258,8 @@ def _verdicts(numbers):
     for number, claim in numbers.claims.items():
         outcomes, verdict = numbers.outcomes(number)
         right = f"{outcomes.count('confirmed')} of {len(outcomes)}"
-        rows.append([str(number), claim, PILOT.get(number, "no"), right, verdict])
-    return _rows(["no.", "prediction", "known from pilots", "tests confirmed", "verdict"], rows)
+        rows.append([str(number), claim, numbers.seen.get(number, "no"), right, verdict])
+    return _rows(["no.", "prediction", "seen before", "tests confirmed", "verdict"], rows)
 
 
 def _count(numbers, verdict):

@@ -62,6 +62,7 @@ def check(
     praise="matches the right answer.",
     tolerance=1e-9,
     rounding=True,
+    otherwise=None,
 ):
     """Compare an attempt with the right answer on every case, and with each known mistake where it
     differs.
@@ -71,7 +72,8 @@ def check(
     is "not attempted". A mistake is named only if it reproduces the attempt on every case and
     differs from the right answer on at least one. A float32 answer is right, or a known mistake,
     where its own rounding is all that it is off by; more rounding is called by its name. rounding:
-    False for a caller that judges it itself.
+    False for a caller that judges it itself. otherwise: what to say of any other wrong answer,
+    where to show the right one beside it would be the solution.
     """
     try:
         # an attempt may work in place, and use up a list
@@ -96,7 +98,8 @@ def check(
     if verdict is None and callable(attempt):
         verdict = _not_reduced(answers, expected, tolerance)
     if verdict is None:
-        verdict = Verdict("wrong", _difference(answers, expected, cases, tolerance))
+        difference = otherwise or _difference(answers, expected, cases, tolerance)
+        verdict = Verdict("wrong", difference)
     return verdict
 
 

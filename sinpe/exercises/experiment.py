@@ -1,6 +1,5 @@
 """Checks for chapter 07: a twin without the factor, a paired interval, a choice that does not touch
-the test set, what a comparison separates; and for reading any experiment: Holm's correction, and a
-verdict.
+the test set, what a comparison separates, a verdict; and for chapter 18: Holm's correction.
 """
 
 import math

@@ -31,19 +31,14 @@ def check_worst_offset(attempt):
             " number.",
         ),
     )
-    verdict = check(
+    return check(
         attempt,
         int(k[np.argmin(np.cos(k) ** 2)]),
         mistakes=mistakes,
         praise="11 is 7/4 turns almost exactly: 7π/2 is 10.9956.",
+        otherwise="that is not the offset: compute cos²(k) for every k from 1 to 50 and take the"
+        " smallest.",
     )
-    if verdict.status == "wrong":  # the generic message would give the answer away
-        return Verdict(
-            "wrong",
-            "that is not the offset: compute cos²(k) for every k from 1 to 50 and take the"
-            " smallest.",
-        )
-    return verdict
 
 
 def check_similarity(attempt):

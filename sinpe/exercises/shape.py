@@ -4,7 +4,7 @@ offset.
 
 import numpy as np
 
-from sinpe.exercises._check import Mistake, Verdict, check
+from sinpe.exercises._check import Mistake, check
 from sinpe.formula import similarity
 
 GAMMA = np.euler_gamma
@@ -153,14 +153,15 @@ def check_spots(attempt):
             "a whole turn is 2π radians.",
         ),
     )
-    verdict = check(attempt, spots, cases, mistakes, praise="one for each whole turn.")
-    if verdict.status == "wrong":  # the generic message would give the answer away
-        return Verdict(
-            "wrong",
-            "not the right answer: where does the angle between neighbours, ωΔ·2 ln B/d, reach m"
-            " whole turns with ω at most 1?",
-        )
-    return verdict
+    return check(
+        attempt,
+        spots,
+        cases,
+        mistakes,
+        praise="one for each whole turn.",
+        otherwise="not the right answer: where does the angle between neighbours, ωΔ·2 ln B/d,"
+        " reach m whole turns with ω at most 1?",
+    )
 
 
 def check_expected_share(attempt):

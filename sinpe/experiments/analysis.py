@@ -127,6 +127,21 @@ def compare(study, records):
     return [findings[comparison] for comparison in pairs]
 
 
+def progress(study, records):
+    """How many pairs each planned comparison has, and how many it will have -> {name: (there,
+    planned)}. On a side of several cells a pair counts once all of them have its seed.
+    """
+    study = get_study(study)
+    cells, seeds, found = by_cell(study, records), {}, {}
+    for config in study.runs():  # what two cells have in common is run once, for the larger one
+        seeds.setdefault(identity(config), set()).add(config.seed)
+    for comparison in study.comparisons:
+        both = comparison.these + comparison.those
+        planned = set.intersection(*(seeds[identity(cell.config)] for cell in both))
+        found[comparison.name] = len(planned.intersection(*map(cells.get, both))), len(planned)
+    return found
+
+
 def paired(study, records, findings):
     """The differences behind findings, seed by seed -> {name of the comparison: {seed:
     difference}}. Raises ValueError for findings that are none, and for records that lack their

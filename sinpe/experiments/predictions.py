@@ -23,6 +23,11 @@ class Outcome:
     comparison: str
     expected: str
 
+    @property
+    def comparisons(self):
+        """Names of the comparisons that the test rests on."""
+        return (self.comparison,)
+
 
 @dataclass(frozen=True)
 class Smaller:
@@ -30,6 +35,11 @@ class Smaller:
 
     small: str
     large: str
+
+    @property
+    def comparisons(self):
+        """Names of the comparisons that the test rests on."""
+        return self.small, self.large
 
 
 @dataclass(frozen=True)
@@ -40,6 +50,11 @@ class Prediction:
     claim: str
     reason: str
     tests: tuple[Outcome | Smaller, ...]
+
+    @property
+    def comparisons(self):
+        """Names of the comparisons that its tests rest on, each once."""
+        return tuple(dict.fromkeys(name for test in self.tests for name in test.comparisons))
 
 
 @dataclass(frozen=True)
