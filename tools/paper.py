@@ -16,6 +16,7 @@ from statistics import fmean
 ROOT = Path(__file__).resolve().parent.parent
 TEXT, PAGE = ROOT / "tools" / "paper.md", ROOT / "book" / "paper.md"
 NORMS = ("post", "pre")
+VERDICTS = ("lower", "higher", "equal", "undecided", "not complete")
 CODE = math.sqrt(0.5)  # RMS of a positional code
 TABLES = {  # {table: {label: comparison without the place of the norm}}
     "path": {
@@ -132,8 +133,11 @@ def page(text, numbers):
         "state": lambda _: _state(numbers),
     }
     for line in re.findall(r"^\[\[holds .*\]\]$", text, re.MULTILINE):
-        _, verdict, name = line.strip("[]").split(" ", 2)
-        found = numbers.finding(name)
+        said = line.strip("[]").removeprefix("holds ")
+        verdict = next((v for v in VERDICTS if said.startswith(f"{v} ")), None)
+        if verdict is None:
+            raise SystemExit(f"tools/paper.md: {line} names none of the verdicts {VERDICTS}")
+        found = numbers.finding(said.removeprefix(f"{verdict} "))
         if found and found[4] != verdict:
             raise SystemExit(
                 f"tools/paper.md: {line} no longer holds, the records say {found[4]!r}: rewrite"
