@@ -18,6 +18,11 @@ IGNORE = -100  # torch's default ignore_index
 LARGEST = 2**31  # tokens in one batch: 16 GB of ids
 SYMBOLS = 2**20  # of one synthetic alphabet, at most
 DRAWS = 2048  # held-out sequences of a synthetic task, whose supply is endless
+# of a text that says a passage twice: in 64ths of a sequence, the least and the largest distance of
+# the copies, and their size; in characters, how many of the second are only read, and are asked
+WHOLE, NEAREST, FARTHEST, PASSAGE = 64, 25, 50, 14
+CUE, JUDGED = 4, 10
+PASSAGES = 512  # held-out sequences of it
 # the synthetic alphabet: two markers, the question, and the first of the fillers
 A, B, QUERY, FILLER = 0, 1, 2, 3
 
@@ -65,6 +70,49 @@ class NextToken:
         return ids
 
 
+@dataclass(frozen=True)
+class RepeatedPassage(NextToken):
+    """Predict each next character of a text in which a passage is said twice: 14/64 of a sequence,
+    again 25/64 to 50/64 of it later, in the place of what stood there. In sequences of 256 that
+    is 56 characters, 100 to 200 later.
+
+    In training every character is asked for, as in any text. Held out, only ten of the second
+    copy, its fifth to fourteenth: the first four tell that it is one.
+    """
+
+    def batch(self, split, batch_size, length, generator):
+        """Tokens, targets, both int64 (batch_size, length): length at least 64."""
+        return self._repeated(split, batch_size, length, generator)[:2]
+
+    def held_out(self, split, length, sequences=None, copy=1):
+        """Drawn from a stream of its own, the same each time. copy: 0 asks for the same characters
+        where they stand for the first time.
+        """
+        generator = _stream(split)
+        if type(copy) is not int or copy not in (0, 1):
+            raise ValueError(f"copy must be 0 or 1, got {copy!r}")
+        count = PASSAGES if sequences is None else check_size("sequences", sequences)
+        tokens, targets, starts = self._repeated(split, count, length, generator)
+        place = torch.arange(length) + 1 - starts[copy]  # in the passage, of what is asked for
+        return tokens, torch.where((place >= CUE) & (place < CUE + JUDGED), targets, IGNORE)
+
+    def _repeated(self, split, batch_size, length, generator):
+        """Tokens, targets, and where the two copies start, each (batch_size, 1)."""
+        if check_size("length", length) < WHOLE:
+            raise ValueError(f"length must be at least {WHOLE} for a passage, got {length}")
+        tokens, targets = super().batch(split, batch_size, length, generator)
+        text = torch.cat([tokens, targets[:, -1:]], 1)
+        nearest, farthest, passage = (length * n // WHOLE for n in (NEAREST, FARTHEST, PASSAGE))
+        later = torch.randint(nearest, farthest + 1, (batch_size, 1), generator=generator)
+        first = torch.rand(batch_size, 1, generator=generator) * (length - passage + 2 - later)
+        first = first.long()
+        second = first + later
+        place = torch.arange(length + 1)
+        again = (place >= second) & (place < second + passage)
+        text = torch.where(again, text.gather(1, (place - later).clamp(min=0)), text)
+        return text[:, :-1], text[:, 1:], (first, second)
+
+
 class Synthetic:
     """What the synthetic tasks share: splits are told apart by their generator. Held-out sequences
     have the length that is asked for.
@@ -87,15 +135,9 @@ class Synthetic:
 
     def held_out(self, split, length, sequences=None):
         """The first sequences of a stream that no training run draws from."""
-        seeds = {"validation": 11, "test": 12}
-        if not isinstance(split, str) or split not in seeds:
-            raise ValueError(f"split must be one of {', '.join(map(repr, seeds))}, got {split!r}")
-        return self.batch(
-            split,
-            DRAWS if sequences is None else check_size("sequences", sequences),
-            length,
-            torch.Generator().manual_seed(seeds[split]),
-        )
+        generator = _stream(split)
+        count = DRAWS if sequences is None else check_size("sequences", sequences)
+        return self.batch(split, count, length, generator)
 
 
 @dataclass(frozen=True)
@@ -208,6 +250,23 @@ class Previous(Synthetic):
 
 
 @dataclass(frozen=True)
+class ThreeBack(Previous):
+    """Random symbols: the target at each is the one three places before it. Chance is 1/fillers.
+
+    a b c d e -> . . . a b
+    """
+
+    def batch(self, split, batch_size, length, generator):
+        """Tokens, targets, both int64 (batch_size, length): length at least 4."""
+        if check_size("length", length) < 4:
+            raise ValueError(f"length must be at least 4 for ThreeBack, got {length}")
+        tokens, _ = super().batch(split, batch_size, length, generator)
+        targets = tokens.roll(3, 1)
+        targets[:, :3] = IGNORE
+        return tokens, targets
+
+
+@dataclass(frozen=True)
 class MarkerPosition(Synthetic):
     """One marker among fillers, then a query: how many fillers stand between the two? 0 … reach −
     1, said as symbols. Chance is 1/reach.
@@ -269,13 +328,15 @@ def text_of(name):
         "next_character": "english",
         "next_word": "english",
         "next_source_character": "source",
+        "repeated_passage": "english",
     }.get(name)
 
 
 def build_task(name):
     """The task that a RunConfig names: "next_character" | "next_word" of English,
     "next_source_character" of code, or a synthetic one: "which_first" | "which_more" | "copy" |
-    "reverse" | "previous" | "marker_position" | "induction".
+    "reverse" | "previous" | "marker_position" | "induction" | "three_back"; or
+    "repeated_passage" of English.
     """
     makers = {
         "next_character": lambda: NextToken(english()),
@@ -288,10 +349,20 @@ def build_task(name):
         "previous": Previous,
         "marker_position": MarkerPosition,
         "induction": Induction,
+        "repeated_passage": lambda: RepeatedPassage(english()),
+        "three_back": ThreeBack,
     }
     if not isinstance(name, str) or name not in makers:
         raise ValueError(f"task must be one of {', '.join(map(repr, makers))}, got {name!r}")
     return makers[name]()
+
+
+def _stream(split):
+    """The generator of held-out sequences that are drawn, the same each time."""
+    seeds = {"validation": 11, "test": 12}
+    if not isinstance(split, str) or split not in seeds:
+        raise ValueError(f"split must be one of {', '.join(map(repr, seeds))}, got {split!r}")
+    return torch.Generator().manual_seed(seeds[split])
 
 
 def _windows(ids, starts, length):

@@ -1,11 +1,12 @@
 """The recorded studies on the command line: python -m sinpe.experiments --help"""
 
 import argparse
+import math
 import os
 import random
 import sys
 
-from sinpe.experiments import analysis, records
+from sinpe.experiments import analysis, far_beside, records
 from sinpe.experiments.runner import Failed, run_study
 from sinpe.experiments.studies import STUDIES, get_study
 from sinpe.experiments.study import core_seconds
@@ -96,12 +97,15 @@ def _show_comparisons(study, found):
         f"\n{'difference, paired by seed':72}   n    mean  corrected interval  verdict    steps to"
         " one loss"
     )
-    for finding in analysis.compare(study, found):
+    listed = analysis.compare(study, found)
+    if study.name == "far":
+        listed += far_beside.findings(found, records.load_records("length"))[0]
+    for finding in listed:
         d = finding.difference
-        interval, steps = (
-            f"{d.low:+.3f} to {d.high:+.3f}",
-            f"{finding.steps_these:.0f} against {finding.steps_those:.0f}",
-        )
+        interval = f"{d.low:+.3f} to {d.high:+.3f}"
+        steps = f"{finding.steps_these:.0f} against {finding.steps_those:.0f}"
+        if math.isnan(finding.target):  # two numbers of one run
+            steps = ""
         print(
             f"{f'{finding.question}: {finding.name}':72} {d.plain.n:3} {d.plain.mean:+7.3f} "
             f" {interval:18}  {d.verdict:9}  {steps}"
@@ -120,6 +124,8 @@ def _show_lengths(study, found, quantity):
         + "".join(f"{n:>10} " for n in next(iter(rows.values()), {}))
     )
     for cell, row in rows.items():
+        if not any(row.values()):
+            continue
         judged = changes.get(cell, {})
         line = f"{cell.name:72}"
         for n, e in row.items():

@@ -5,6 +5,7 @@ what takes part in none.
 import math
 from functools import lru_cache
 
+from sinpe.experiments import far as beyond
 from sinpe.experiments.mechanism import comparisons
 from sinpe.experiments.study import Cell, Comparison, Study
 from sinpe.tasks import build_task
@@ -461,10 +462,24 @@ def mechanism():
     return Study("mechanism", mechanism.__doc__, tuple(comparisons()))
 
 
+@lru_cache(maxsize=1)
+def far():
+    """What does training at the length give, are far tokens used where they pay, and what do a
+    raised base, more steps, another base of the sinusoids and other learning rates change?
+    """
+    return Study(
+        "far",
+        far.__doc__,
+        tuple(beyond.comparisons()),
+        quantities=("windows", "loss", "first", "accuracy", "exact"),
+    )
+
+
 STUDIES = {
     "embedding-scale": embedding_scale,
     "length": length,
     "tasks": tasks,
     "cost": cost,
     "mechanism": mechanism,
+    "far": far,
 }

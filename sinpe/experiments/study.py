@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 from itertools import groupby
 
 from sinpe.positions.base import check_size
-from sinpe.tasks import build_task
+from sinpe.tasks import PASSAGES, build_task
 from sinpe.training import RunConfig
 from sinpe.training.measures import (
     BLOCKS,
@@ -17,6 +17,7 @@ from sinpe.training.measures import (
     MULTIPLES,
     REPEATS,
     SEQUENCES,
+    SLICE,
     TUNED,
     unmeasured,
 )
@@ -201,11 +202,17 @@ def _measuring_seconds(config):
             _forward_seconds(unmeasured(config, length=factor * length)) for factor in LENGTHS
         )
         seconds = 2 * a_token * BLOCKS * LENGTHS[-1] * length  # windows that overlap by half
-        if options.get("tune"):
-            changes = {"length": TUNED * length, "batch_size": config.batch_size // TUNED}
-            tuned = unmeasured(config, steps=options["tune"], **changes)
-            seconds += _training_seconds(tuned)
-        return seconds
+        return seconds + _tuning_seconds(config, options.get("tune"))
+    if config.measure == "windows":
+        read = (length, *options["lengths"])
+        a_token = sum(_forward_seconds(unmeasured(config, length=n)) for n in read)
+        return 2 * a_token * SLICE + _tuning_seconds(config, options.get("tune"))
+    if config.measure == "exact":
+        times, count = (
+            (3, PASSAGES) if hasattr(build_task(config.task), "corpus") else (2, SEQUENCES)
+        )
+        longer = [unmeasured(config, length=n) for n in options["lengths"]]
+        return times * count * sum(_forward_seconds(long) * long.length for long in longer)
     if config.measure == "multiples":
         longer = [unmeasured(config, length=factor * length) for factor in MULTIPLES]
         return sum(_forward_seconds(long) * SEQUENCES * long.length for long in longer)
@@ -213,6 +220,14 @@ def _measuring_seconds(config):
         forward = sum(_forward_seconds(unmeasured(config, position=method)) for method in METHODS)
         return (options.get("repeats", REPEATS) + 2) * 4 * forward * config.batch_size * length
     return 0
+
+
+def _tuning_seconds(config, steps):
+    """Seconds for training on at four times the length."""
+    if not steps:
+        return 0
+    changes = {"length": TUNED * config.length, "batch_size": config.batch_size // TUNED}
+    return _training_seconds(unmeasured(config, steps=steps, **changes))
 
 
 @lru_cache

@@ -15,8 +15,8 @@ import torch
 from torch.nn import functional as F
 
 from sinpe.positions import LearnedEncoding
-from sinpe.positions.base import check_size
-from sinpe.tasks import build_task
+from sinpe.positions.base import check_positive, check_size
+from sinpe.tasks import IGNORE, NextToken, RepeatedPassage, build_task
 from sinpe.training import machine
 from sinpe.training.amplitude import Amplitude
 from sinpe.training.build import EXTENSIONS, build_position
@@ -26,6 +26,7 @@ LENGTHS = (1, 2, 4, 8, 16)  # times the training length: where text is read
 MULTIPLES = (1, 2, 3, 4)  # times the training length: where tasks are asked
 BLOCKS = 16  # of the longest length: the slice of the test text that all lengths read
 SEQUENCES = 1024  # of a task at each length
+SLICE = 16_384  # characters of the test text that "windows" reads: as many as "lengths" from 64
 REPEATS = 9  # rounds of timing: one that starts with each method
 TUNED = 4  # times the training length: where a model is trained on
 TOGETHER = 2048  # tokens that are read in one pass
@@ -60,16 +61,7 @@ def lengths(run, extension=None, tune=0):
     found, config, trained = _held_out_losses(run), run.config, run.config.length
     ids = run.task.corpus.split("test")[: BLOCKS * LENGTHS[-1] * trained + 1]
     if tune:
-        longer = {
-            "length": TUNED * trained,
-            "batch_size": config.batch_size // TUNED,
-            "steps": tune,
-            "warmup": tune // 10,
-            "evaluations": 1,
-        }
-        run = _with_extension(
-            run, extension, TUNED, learning_rate=config.learning_rate / 5, **longer
-        ).fit()
+        run = _with_extension(run, extension, TUNED, **_longer(config, tune)).fit()
     for length in (factor * trained for factor in LENGTHS):
         if _undefined(run.config, length):
             continue
@@ -101,6 +93,74 @@ def multiples(run):
                 run.evaluate(run.held_out("test", SEQUENCES, length))["accuracy"], 5
             )
     return found
+
+
+def windows(run, lengths, base=None, tune=0):
+    """Losses in nats a character on the first 16 384 characters of the test text, in windows of
+    each of these lengths as in the measure "lengths": windows_n; own is that of the training
+    length, untuned and at the base of the training.
+
+    base: of a rotary model, exchanged after training. tune: steps of further training with it, as
+    in "lengths". The losses on all validation and test sequences are those before any of this.
+    Raises ValueError for an odd length, and for a text that is too short.
+    """
+    _check_windows(run.config, lengths, base, tune)
+    check_text(run.config, "windows")
+    found, ids = _held_out_losses(run), run.task.corpus.split("test")[: SLICE + 1]
+    found["own"] = _in_windows(run, ids, run.config.length)
+    changes = {} if base is None else {"position_options": (("base", base),)}
+    if tune:
+        run = _with_extension(run, None, None, **_longer(run.config, tune), **changes).fit()
+    else:
+        run = _with_extension(run, None, None, **changes)
+    found |= {f"windows_{n}": _in_windows(run, ids, n) for n in lengths}
+    return _rounded(found)
+
+
+def exact(run, lengths):
+    """On held-out test sequences of each of these lengths: loss_n, accuracy_n, and exact_n, the
+    share of sequences in which every target is hit; first_n is the loss where the same characters
+    stand for the first time, for a task that says a passage twice.
+
+    Targets are hit with the true ones before them as input. All are hit just when a model that
+    reads its own answers makes no mistake.
+    """
+    _check_exact(run.config, lengths)
+    found = _held_out_losses(run)
+    for n in lengths:
+        if _undefined(run.config, n):
+            continue
+        count = None if hasattr(run.task, "corpus") else SEQUENCES
+        data = run.held_out("test", count, n)
+        score = run.evaluate(data)
+        found |= {f"loss_{n}": score["loss"], f"accuracy_{n}": score["accuracy"]}
+        found[f"exact_{n}"] = all_hit(run.model, data)
+        if isinstance(run.task, RepeatedPassage):
+            tokens, targets = run.task.held_out("test", n, copy=0)
+            first = [
+                tuple(part.to(run.device) for part in pair)
+                for pair in zip(tokens.split(64), targets.split(64), strict=True)
+            ]
+            found[f"first_{n}"] = run.evaluate(first)["loss"]
+    return _rounded(found)
+
+
+@torch.no_grad()
+def all_hit(model, data):
+    """Share of sequences in which every target is hit. data: a list of (tokens, targets)."""
+    whole = [
+        ((model(tokens).argmax(-1) == targets) | (targets == IGNORE)).all(1)
+        for tokens, targets in data
+    ]
+    return torch.cat(whole).double().mean().item()
+
+
+def _in_windows(run, ids, length):
+    """Mean loss of windows that overlap by half and are judged in their second half, the first one
+    everywhere.
+    """
+    losses = token_losses(run.model, ids.to(run.device), length, length // 2).double()
+    return torch.cat([losses[0], losses[1:, length // 2 :].flatten()]).mean().item()
 
 
 def cost(run, repeats=REPEATS):
@@ -148,7 +208,14 @@ def cost(run, repeats=REPEATS):
     return found
 
 
-MEASURES = {"held_out": held_out, "lengths": lengths, "multiples": multiples, "cost": cost}
+MEASURES = {
+    "held_out": held_out,
+    "lengths": lengths,
+    "multiples": multiples,
+    "cost": cost,
+    "windows": windows,
+    "exact": exact,
+}
 
 
 def check(config):
@@ -183,8 +250,7 @@ def _check_lengths(config, extension=None, tune=0):
             "length must be even for measure 'lengths', whose windows move by half of it, got"
             f" {config.length}"
         )
-    if isinstance(tune, bool) or not isinstance(tune, int) or tune < 0:
-        raise ValueError(f"tune must be a non-negative integer, got {tune!r}")
+    _check_steps(tune)
     if extension is not None:
         known = [
             name
@@ -201,6 +267,15 @@ def _check_lengths(config, extension=None, tune=0):
                 "position_options must be empty where an extension is put in, got"
                 f" {config.position_options!r} and {extension!r}"
             )
+    _check_tuning(config, tune)
+
+
+def _check_steps(tune):
+    if isinstance(tune, bool) or not isinstance(tune, int) or tune < 0:
+        raise ValueError(f"tune must be a non-negative integer, got {tune!r}")
+
+
+def _check_tuning(config, tune):
     if tune and config.treatment != "none":
         raise ValueError(
             "treatment must be 'none' where tune trains on: it would be put on a second time, got"
@@ -229,7 +304,46 @@ def _check_cost(config, repeats=REPEATS):
         build_position(unmeasured(config, position=method))
 
 
-CHECKS = {"lengths": _check_lengths, "cost": _check_cost}
+def _check_windows(config, lengths, base=None, tune=0):
+    if not isinstance(build_task(config.task), NextToken):
+        raise ValueError(f"measure 'windows' reads text, which task {config.task!r} has none of")
+    _check_sizes(lengths)
+    for length in (config.length, *lengths):
+        if length % 2 or length > SLICE // 2:
+            raise ValueError(
+                "lengths must be even, since windows move by half of one, and at most"
+                f" {SLICE // 2}, got {length}"
+            )
+        if _undefined(config, length):
+            raise ValueError(f"lengths must be at most those of the learned table, got {length}")
+    if base is not None:
+        check_positive("base", base)
+        if config.position != "rope" or config.position_options:
+            raise ValueError(
+                "base is exchanged in a plain rotary model, got the position"
+                f" {config.position!r} with {config.position_options!r}"
+            )
+    _check_steps(tune)
+    _check_tuning(config, tune)
+
+
+def _check_exact(config, lengths):
+    _check_sizes(lengths)
+
+
+def _check_sizes(lengths):
+    if not isinstance(lengths, tuple) or not lengths:
+        raise ValueError(f"lengths must be a tuple of them, got {lengths!r}")
+    for length in lengths:
+        check_size("lengths", length)
+
+
+CHECKS = {
+    "lengths": _check_lengths,
+    "cost": _check_cost,
+    "windows": _check_windows,
+    "exact": _check_exact,
+}
 READS = {"lengths": BLOCKS * LENGTHS[-1], "multiples": MULTIPLES[-1]}  # lengths of text
 
 
@@ -238,6 +352,9 @@ def check_text(config, measure):
     be another text at each length.
     """
     corpus, lengths = getattr(build_task(config.task), "corpus", None), READS.get(measure, 0)
+    if measure == "windows" and len(corpus.split("test")) <= SLICE:
+        there = len(corpus.split("test"))
+        raise ValueError(f"measure 'windows' reads {SLICE} test tokens, and there are {there}")
     if corpus is not None and lengths * config.length >= len(corpus.split("test")):
         there = len(corpus.split("test"))
         most = (there - 1) // lengths
@@ -294,6 +411,18 @@ def _with_extension(run, extension, factor, **changes):
     other = type(run)(unmeasured(run.config, **changes), run.device)
     other.model.load_state_dict(run.model.state_dict())
     return other
+
+
+def _longer(config, steps):
+    """What changes where a model is trained on at four times the length."""
+    return {
+        "length": TUNED * config.length,
+        "batch_size": config.batch_size // TUNED,
+        "steps": steps,
+        "warmup": steps // 10,
+        "evaluations": 1,
+        "learning_rate": config.learning_rate / 5,
+    }
 
 
 def unmeasured(config, **changes):

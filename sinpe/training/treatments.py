@@ -39,6 +39,15 @@ class CopiedOutput(Treatment):
 
 
 @dataclass
+class FrozenPositions(Treatment):
+    """What the position method learns stays as it starts."""
+
+    def start(self, run):
+        for weight in run.model.layers[0].attention.position.parameters():
+            weight.requires_grad_(False)
+
+
+@dataclass
 class ScaledWayIn(Treatment):
     """The gradient that reaches the embedding matrix by the way in is multiplied by `factor`; 0
     cuts it off, so that a tied matrix learns from its logits alone. The forward pass is the same.
@@ -144,6 +153,7 @@ class Heard(Treatment):
 TREATMENTS = {
     "none": Treatment,
     "copied-output": CopiedOutput,
+    "frozen-positions": FrozenPositions,
     "scaled-way-in": ScaledWayIn,
     "pinned": Pinned,
     "yoked": Yoked,
