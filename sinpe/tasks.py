@@ -22,7 +22,10 @@ DRAWS = 2048  # held-out sequences of a synthetic task, whose supply is endless
 # the copies, and their size; in characters, how many of the second are only read, and are asked
 WHOLE, NEAREST, FARTHEST, PASSAGE = 64, 25, 50, 14
 CUE, JUDGED = 4, 10
-PASSAGES = 512  # held-out sequences of it
+PASSAGES = 512  # held-out sequences of it, and of the facts below
+# of a text that says facts and asks for them: how many kinds, and values of each; in 64ths of a
+# sequence, how much later they are asked for
+KINDS, SOONEST, LATEST = 8, 27, 46
 # the synthetic alphabet: two markers, the question, and the first of the fillers
 A, B, QUERY, FILLER = 0, 1, 2, 3
 
@@ -111,6 +114,51 @@ class RepeatedPassage(NextToken):
         again = (place >= second) & (place < second + passage)
         text = torch.where(again, text.gather(1, (place - later).clamp(min=0)), text)
         return text[:, :-1], text[:, 1:], (first, second)
+
+
+@dataclass(frozen=True)
+class Facts(NextToken):
+    """Text in which eight facts are said in a row and asked for in another order, from about 27/64
+    to 46/64 of a sequence later: 100 to 200 characters in one of 256. Chance is 1/8 for whoever
+    reads which fact is asked for, and no character between helps.
+
+    A fact is one symbol, of eight kinds with eight values each; a question is the symbol of a kind,
+    and its answer is the next token. Text, here “…”, asks for nothing.
+    … a3 b7 c1 … b? b7 c? c1 a? a3 … -> b7 after b?, c1 after c?, a3 after a?
+    """
+
+    @property
+    def vocab_size(self):
+        """The characters, then eight questions, then the facts, kind by kind."""
+        return self.corpus.vocab_size + KINDS + KINDS**2
+
+    def batch(self, split, batch_size, length, generator):
+        """Tokens, targets, both int64 (batch_size, length): length at least 64."""
+        if check_size("length", length) < WHOLE:
+            raise ValueError(f"length must be at least {WHOLE} for facts, got {length}")
+        tokens, _ = super().batch(split, batch_size, length, generator)
+        least, most = (length * n // WHOLE for n in (SOONEST, LATEST))
+        later = torch.randint(least, most + 1, (batch_size, 1), generator=generator)
+        room = length - 2 * KINDS - later + 1
+        first = (torch.rand(batch_size, 1, generator=generator) * room).long()
+        values = torch.randint(KINDS, (batch_size, KINDS), generator=generator)
+        said, asked = (
+            torch.rand(batch_size, KINDS, generator=generator).argsort(1) for _ in range(2)
+        )
+        question = self.corpus.vocab_size
+        fact = question + KINDS * (1 + torch.arange(KINDS)) + values
+        answers = fact.gather(1, asked)
+        asking = torch.stack([question + asked, answers], -1).flatten(1)
+        tokens = tokens.scatter(1, first + torch.arange(KINDS), fact.gather(1, said))
+        tokens = tokens.scatter(1, first + later + torch.arange(2 * KINDS), asking)
+        targets = torch.full_like(tokens, IGNORE)
+        return tokens, targets.scatter(1, first + later + 2 * torch.arange(KINDS), answers)
+
+    def held_out(self, split, length, sequences=None):
+        """Drawn from a stream of its own, the same each time."""
+        generator = _stream(split)
+        count = PASSAGES if sequences is None else check_size("sequences", sequences)
+        return self.batch(split, count, length, generator)
 
 
 class Synthetic:
@@ -329,6 +377,7 @@ def text_of(name):
         "next_word": "english",
         "next_source_character": "source",
         "repeated_passage": "english",
+        "facts": "english",
     }.get(name)
 
 
@@ -336,7 +385,7 @@ def build_task(name):
     """The task that a RunConfig names: "next_character" | "next_word" of English,
     "next_source_character" of code, or a synthetic one: "which_first" | "which_more" | "copy" |
     "reverse" | "previous" | "marker_position" | "induction" | "three_back"; or
-    "repeated_passage" of English.
+    "repeated_passage" | "facts", in English.
     """
     makers = {
         "next_character": lambda: NextToken(english()),
@@ -350,6 +399,7 @@ def build_task(name):
         "marker_position": MarkerPosition,
         "induction": Induction,
         "repeated_passage": lambda: RepeatedPassage(english()),
+        "facts": lambda: Facts(english()),
         "three_back": ThreeBack,
     }
     if not isinstance(name, str) or name not in makers:

@@ -12,6 +12,7 @@ from tiny_study import decoder
 
 from sinpe import relative_position_bucket
 from sinpe.experiments import build_position, far, far_beside, get_study, load_records, records
+from sinpe.experiments.predictions_far import FAR, SEEN
 from sinpe.experiments.study import core_seconds
 from sinpe.tasks import IGNORE, ThreeBack, build_task
 from sinpe.training import Run, measures, train
@@ -86,6 +87,50 @@ def test_what_no_passage_can_be_made_of_is_refused():
     for bad in (2, -1, True, None, 1.0):
         with pytest.raises(ValueError, match=f"copy must be 0 or 1, got {bad!r}"):
             task.held_out("test", 64, copy=bad)
+    with pytest.raises(ValueError, match="split must be one of 'validation', 'test', got 'train'"):
+        task.held_out("train", 64)
+
+
+@pytest.mark.parametrize("length", [64, 100, 256])
+def test_facts_are_said_once_and_asked_for_later(length):
+    """Read off the tokens, one by one."""
+    task = build_task("facts")
+    text, size = task.corpus.text, task.corpus.vocab_size
+    tokens, targets = task.batch("train", 100, length, generator())
+    assert task.vocab_size == size + 8 + 64
+    distances = []
+    for row, asked in zip(tokens.tolist(), targets.tolist(), strict=True):
+        questions = [place for place, token in enumerate(row) if size <= token < size + 8]
+        facts = [place for place, token in enumerate(row) if token >= size + 8][:8]
+        assert questions == list(range(questions[0], questions[0] + 16, 2))
+        assert facts == list(range(facts[0], facts[0] + 8)) and facts[-1] < questions[0]
+        kinds = [(row[place] - size - 8) // 8 for place in facts]
+        assert sorted(kinds) == [
+            row[place] - size for place in sorted(questions, key=row.__getitem__)
+        ]
+        assert sorted(kinds) == list(range(8))
+        for place in questions:
+            fact = facts[kinds.index(row[place] - size)]
+            assert asked[place] == row[place + 1] == row[fact]
+            distances.append(place - fact)
+        assert [p for p, target in enumerate(asked) if target != IGNORE] == questions
+        characters = [
+            re.escape(task.corpus.decode([token])) if token < size else "." for token in row
+        ]
+        assert re.search("".join(characters), text, re.DOTALL)
+    assert min(distances) >= 27 * length // 64 - 7 and max(distances) <= 46 * length // 64 + 14
+    assert length != 256 or (min(distances) >= 101 and max(distances) <= 198)
+
+
+def test_held_out_facts_are_fixed_and_short_texts_refused():
+    task = build_task("facts")
+    (tokens, _), (again, _), (other, _) = (
+        task.held_out(split, 64) for split in ("test", "test", "validation")
+    )
+    assert len(tokens) == 512 and len(task.held_out("test", 64, 5)[0]) == 5
+    assert torch.equal(tokens, again) and not torch.equal(tokens, other)
+    with pytest.raises(ValueError, match="length must be at least 64 for facts, got 63"):
+        task.batch("train", 1, 63, generator())
     with pytest.raises(ValueError, match="split must be one of 'validation', 'test', got 'train'"):
         task.held_out("train", 64)
 
@@ -272,18 +317,19 @@ def test_every_arm_is_there_with_its_seeds():
         assert cell.seeds == {"race": 10, "rate": 3}.get(cell.section.split(",")[0], 5)
     assert {name: len(cells) for name, cells in sections.items()} == {
         "skyline": 5,
-        "repeated": 12,
+        "facts": 12,
         "raised base": 8,
         "copy": 9,
         "race, 125 steps": 5,
         "race, 250 steps": 5,
+        "passage": 2,
         "rate": 18,
     }
     assert {c.config.position for c in sections["copy"]} == set(METHODS)
     tuned = {dict(c.config.measure_options).get("base") for c in sections["raised base"]}
     assert tuned == {None, 40_000, 130_000, 500_000}
     names = [records.name_of(run, run.seed) for run in STUDY.runs()]
-    assert len(set(names)) == len(names) == 5 * 34 + 10 * 10 + 3 * 18
+    assert len(set(names)) == len(names) == 5 * 36 + 10 * 10 + 3 * 18
 
 
 def test_the_race_is_between_codes_of_one_loudness():
@@ -291,6 +337,17 @@ def test_the_race_is_between_codes_of_one_loudness():
         config = replace(far.racer(name, 125).config, seed=1)
         code = build_position(config).embed(torch.zeros(1, 32, 32), torch.arange(32))
         assert code.square().mean().sqrt().item() == pytest.approx(math.sqrt(0.5), rel=0.06)
+
+
+def test_every_prediction_rests_on_planned_comparisons():
+    planned = {c.name for c in STUDY.comparisons} | {
+        c.name for c in far_beside.beside().comparisons
+    }
+    within = {f"{m}, trained at 256: read at {n} - at 64" for m in far.SKYLINE for n in (256,)}
+    within |= {f"{m}, trained at 256: second copy - first, at 256" for m in far.REPEATED}
+    assert [p.number for p in FAR] == list(range(1, 14)) and set(SEEN) <= {p.number for p in FAR}
+    for prediction in FAR:
+        assert set(prediction.comparisons) <= planned | within, prediction.number
 
 
 def test_it_fits_three_hours_on_two_cores():

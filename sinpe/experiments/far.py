@@ -20,8 +20,10 @@ STEPS = 2000
 SHORT, LONG = 64, 256  # characters at which models are trained
 READ = (64, 128, 256, 512, 1024)
 SKYLINE = ("rope", "transformer-xl", "alibi", "t5")
-REPEATED = ("none", "sinusoidal", "t5", "alibi", "rope", "transformer-xl")
-REPEATED_AT = (64, 128, 256)
+ASKED = ("none", "sinusoidal", "t5", "alibi", "rope", "transformer-xl")
+ASKED_AT = (64, 128, 256)
+ASKED_STEPS = 1000
+REPEATED = ("rope", "transformer-xl")
 BASES = (4, 13, 50)  # times 10 000
 TUNE, TUNE_LONGER = 60, 240  # steps at 256
 COPY_STEPS, COPIED_AT = 2000, (16, 32, 64)
@@ -45,10 +47,11 @@ LOUD = {"learned": (("init_std", math.sqrt(0.5)),)}
 def comparisons():
     """Every planned comparison, the most important first."""
     yield from _skyline()
-    yield from _repeated()
+    yield from _facts()
     yield from _bases()
     yield from _copied()
     yield from _race()
+    yield from _repeated()
     yield from _tuned_longer()
     yield from _rates()
 
@@ -86,27 +89,25 @@ def filled():
     return _on_text("skyline", "t5, largest distance 64", "t5", options)
 
 
-def _repeated():
-    """A passage said twice, the second copy judged."""
+def _facts():
+    """Text whose far tokens pay: facts that are asked for later."""
     cells = {
-        (method, length): repeated(method, length)
-        for length in (LONG, SHORT)
-        for method in REPEATED
+        (method, length): facts(method, length) for length in (LONG, SHORT) for method in ASKED
     }
     for metric in ("loss", "exact"):
         for length in (LONG, SHORT):
-            for method in REPEATED:
+            for method in ASKED:
                 if method != "rope":
                     yield Comparison(
-                        f"repeated, {metric}",
+                        f"facts, {metric}",
                         f"{metric} of {method} - rope, trained at {length}, at 256",
                         cells[method, length],
                         cells["rope", length],
                         f"{metric}_256",
                     )
-        for method in REPEATED:
+        for method in ASKED:
             yield Comparison(
-                f"repeated, {metric}",
+                f"facts, {metric}",
                 f"{metric} of {method}: trained at 64 - at 256, at 256",
                 cells[method, SHORT],
                 cells[method, LONG],
@@ -114,18 +115,36 @@ def _repeated():
             )
 
 
-def repeated(method, length):
-    """A cell: trained on text in which a passage is said twice."""
-    options = (("max_distance", length),) if method == "t5" else ()
+def facts(method, length):
+    """A cell: trained on text with facts that are asked for."""
+    return _judged("facts", "facts", method, length, ASKED_STEPS)
+
+
+def _repeated():
+    """A passage said twice in running text, the second copy judged."""
+    rope, other = (repeated(method) for method in REPEATED)
+    for n in ASKED_AT:
+        name = f"{other.config.position} - rope, second copy at {n}"
+        yield Comparison("passage", name, other, rope, f"loss_{n}")
+
+
+def repeated(method):
+    """A cell: trained at 256 on text in which a passage is said twice."""
+    return _judged("passage", "repeated_passage", method, LONG, STEPS)
+
+
+def _judged(section, task, method, length, steps):
     return _on_text(
-        "repeated",
+        section,
         f"{method}, trained at {length}",
         method,
-        options,
+        (("max_distance", length),) if method == "t5" else (),
         length=length,
-        task="repeated_passage",
+        task=task,
+        steps=steps,
+        warmup=steps // 10,
         measure="exact",
-        measure_options=(("lengths", REPEATED_AT),),
+        measure_options=(("lengths", ASKED_AT),),
     )
 
 
@@ -265,7 +284,7 @@ def _on_text(section, arm, position, position_options=(), *, seeds=SEEDS, **chan
     """A decoder on English text, as in "length"."""
     length = changes.get("length", SHORT)
     options = {
-        "task": "next_character",
+        "task": changes.get("task", "next_character"),
         "length": length,
         "batch_size": 8 * SHORT // length,
         "steps": STEPS,
@@ -276,7 +295,7 @@ def _on_text(section, arm, position, position_options=(), *, seeds=SEEDS, **chan
         "measure": "windows",
         "measure_options": (("lengths", READ),),
     }
-    model = _model("next_character", 128)
+    model = _model(options["task"], 128)
     return Cell(
         section, arm, RunConfig(model, position, position_options, **options | changes), seeds
     )

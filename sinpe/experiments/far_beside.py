@@ -104,12 +104,10 @@ def _within(records):
             asked.append(
                 ("gain of context", name, far.skyline(method), f"windows_{n}", "windows_64")
             )
-    for length in (far.LONG, far.SHORT):
-        for method in far.REPEATED:
-            for n in far.REPEATED_AT:
-                name = f"{method}, trained at {length}: second copy - first, at {n}"
-                cell = far.repeated(method, length)
-                asked.append(("use of the copy", name, cell, f"loss_{n}", f"first_{n}"))
+    for method in far.REPEATED:
+        for n in far.ASKED_AT:
+            name = f"{method}, trained at 256: second copy - first, at {n}"
+            asked.append(("use of the copy", name, far.repeated(method), f"loss_{n}", f"first_{n}"))
     by_seed = {
         name: {
             seed: r["metrics"][metric] - r["metrics"][other]
