@@ -167,6 +167,7 @@ SYNTHETIC = [
     "previous",
     "marker_position",
     "induction",
+    "three_back",
 ]
 
 
@@ -231,6 +232,7 @@ def test_bad_input_is_refused_by_name():
         "previous",
         "marker_position",
         "induction",
+        "three_back",
     ],
 )
 def test_bad_sizes_and_splits_are_refused_by_name(name):
