@@ -677,8 +677,14 @@ def images(
     pictures = {
         n: _matrix("pictures", values) for n, values in _named("pictures", pictures).items()
     }
+    shapes = sorted({values.shape for values in pictures.values()})
+    if len(shapes) > 1:
+        raise ValueError(f"pictures must have one shape, got {shapes[0]} and {shapes[1]}")
     if limits is None:
         limits = [pick(list(pictures.values())) for pick in (np.min, np.max)]
+    limits = _vector("limits", limits)
+    if len(limits) != 2:
+        raise ValueError(f"limits must be (low, high), got {limits}")
     low, high = limits
     figure, axes = new(width, height, 1, len(pictures), sharey=True, squeeze=False)
     for axis, (name, values) in zip(axes[0], pictures.items(), strict=True):
