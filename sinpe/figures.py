@@ -692,6 +692,8 @@ def images(
         axis.set(xlabel=f"{xlabel}\n{name}" if xlabel else name)
         if extent is None:
             axis.set(xticks=[], yticks=[])
+        else:
+            axis.locator_params(nbins=5, integer=True)
     axes[0, 0].set_ylabel(ylabel)
     if label:
         figure.colorbar(image, ax=axes[0], pad=0.02, label=label).outline.set_visible(False)
