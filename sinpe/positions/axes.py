@@ -143,7 +143,7 @@ def _dealt(sections, order):
         if turns[-1] >= pairs:
             raise ValueError(
                 f"sections={sections} cannot be interleaved: axis {axis} would get pair {turns[-1]}"
-                f" of {pairs}, so the first axis needs more pairs"
+                f" of {pairs}; the axes before it need more pairs"
             )
         out[turns] = axis
     return out
