@@ -116,7 +116,7 @@ def qwen2_5_vl(extension=None, attention_factor=1.0, **options):
         factor=attention_factor,
         hidden_size=2048,
         num_attention_heads=16,
-        max_position_embeddings=128_000,
+        max_position_embeddings=131_072,
         rope_parameters=rope(1e6, [16, 24, 24], **options),
     )
 
@@ -519,6 +519,11 @@ CASES = {
         (32, 32), 100.0, grid_positions(14, 14).flip(-1), as_complex, ladder_by_four
     ),
     "RoPE-Mixed": rope_mixed,
+    # timm/layers/pos_embed_sincos.py of pytorch-image-models: build_fourier_pos_embed, not in
+    # pixels, with a reference of 16 × 16
+    "EVA-02": lambda: anew(
+        (32, 32), 10_000.0, grid_positions(24, 32, step=(16 / 24, 16 / 32)), as_doubled
+    ),
     "Wan 2.1": wan_2_1,
     # transformer_hunyuan_video.py of diffusers: HunyuanVideoRotaryPosEmbed
     "HunyuanVideo": lambda: anew((16, 56, 56), 256.0, grid(3, 4, 5), as_doubled),

@@ -76,12 +76,12 @@ def test_its_rule_in_float64_and_its_code_as_shipped(case):
 
 @pytest.mark.parametrize("name", ["Qwen2-VL", "Qwen2.5-VL, YaRN", "Qwen3-VL", "GLM-4V"])
 def test_far_into_a_context(name):
-    """32 000 positions on, the float32 angles of the peers have lost three digits."""
+    """32 000 positions on, the float32 angles of the peers have lost four digits."""
     case = CASES[name]()
     wide, narrow, shipped, bound = errors(case, case.positions + 32_000)
     assert wide <= 1e-9
     assert narrow <= 1e-6
-    assert 1e-5 < shipped <= bound
+    assert 1e-4 < shipped <= bound
 
 
 def test_qwen_images_places_are_a_grid_from_a_start():

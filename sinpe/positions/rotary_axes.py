@@ -35,10 +35,10 @@ class RotaryAxes(PositionMethod):
     Positions have shape (seq, axes) or (batch, seq, axes), and are never guessed from the order.
     Angles are float64 with their rounding error carried along, the rotation is float32 (float64 for
     float64 inputs), rounded once at the end.
-    Source: Heo et al. 2024, https://arxiv.org/abs/2403.13298; Wang et al. 2024,
-    https://arxiv.org/abs/2409.12191
     Raises ValueError for a matrix of another shape or with numbers that are not finite, a bad
     width, layout or factor; at the call for positions of another shape or number of axes.
+    Source: Heo et al. 2024, https://arxiv.org/abs/2403.13298; Wang et al. 2024,
+    https://arxiv.org/abs/2409.12191
     """
 
     def __init__(
