@@ -18,9 +18,9 @@ def axial_frequencies(widths, base=10_000.0):
 
     widths: how many features each axis turns, even integers; their sum is RotaryAxes's rotary_dim.
         (16, 56, 56) with base 10 000 is FLUX and Qwen-Image, (128, 128) SAM 2's memory attention.
-    Published code differs in what is multiplied by the position, not in the matrix: an axis may
-    come first or last (Llama 4 and SAM 2 put x first), positions may start at 1 (Llama 4,
-    torchtune) or be the centres of patches between −1 and 1 times 2π (DINOv3, base 100).
+    Published code differs in the positions that go with it: x before y (Llama 4, SAM 2) or y first,
+    counted from 0 or from 1 (Llama 4, torchtune), stretched to the grid of the training (timm's
+    EVA-02), or centres of patches between −1 and 1, with frequencies times 2π (DINOv3, base 100).
     Returns float64 NumPy (axes, sum(widths) // 2).
     Raises ValueError for widths that are not even positive integers, and as inverse_frequencies.
     """
@@ -89,8 +89,9 @@ def grid_positions(height, width, *, start=0, step=1):
 
     start: position of the first row and column; step: from one to the next. Each is a number or a
         pair (row, column). start=1 is Llama 4's; start=(−(height − height // 2), −(width − width //
-        2)) Qwen-Image's, with the origin in the middle; start=(−1 + 1/height, −1 + 1/width) with
-        step=(2/height, 2/width) are DINOv3's centres between −1 and 1.
+        2)) Qwen-Image's, with the origin in the middle; step=(16/height, 16/width) EVA-02's, which
+        stretches an image to 16 × 16; start=(−1 + 1/height, −1 + 1/width) with step=(2/height,
+        2/width) are DINOv3's centres between −1 and 1.
     Returns int64 for integers, else float64.
     Raises ValueError for sizes that are not positive integers, start or step that are not finite.
     """
@@ -143,7 +144,7 @@ def _dealt(sections, order):
         if turns[-1] >= pairs:
             raise ValueError(
                 f"sections={sections} cannot be interleaved: axis {axis} would get pair {turns[-1]}"
-                f" of {pairs}, so the first axis needs more pairs"
+                f" of {pairs}; the axes before it need more pairs"
             )
         out[turns] = axis
     return out

@@ -35,10 +35,10 @@ class RotaryAxes(PositionMethod):
     Positions have shape (seq, axes) or (batch, seq, axes), and are never guessed from the order.
     Angles are float64 with their rounding error carried along, the rotation is float32 (float64 for
     float64 inputs), rounded once at the end.
-    Source: Heo et al. 2024, https://arxiv.org/abs/2403.13298; Wang et al. 2024,
-    https://arxiv.org/abs/2409.12191
     Raises ValueError for a matrix of another shape or with numbers that are not finite, a bad
     width, layout or factor; at the call for positions of another shape or number of axes.
+    Source: Heo et al. 2024, https://arxiv.org/abs/2403.13298; Wang et al. 2024,
+    https://arxiv.org/abs/2409.12191
     """
 
     def __init__(
@@ -170,14 +170,17 @@ def _matrix(frequencies, pairs):
     if isinstance(frequencies, torch.Tensor):
         frequencies = frequencies.detach().cpu().double().numpy()
     try:
-        matrix = np.array(frequencies, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"frequencies must be numbers, got {frequencies!r:.100}") from None
+        matrix = np.array(frequencies)
+    except ValueError:  # rows of different lengths
+        matrix = np.empty(0, dtype=object)
+    if matrix.dtype.kind not in "iuf" or not matrix.ndim:
+        raise ValueError(f"frequencies must be a matrix of numbers, got {frequencies!r:.100}")
     if matrix.ndim not in (2, 3) or matrix.shape[-1] != pairs or not matrix.size:
         raise ValueError(
             f"frequencies must have shape (axes, {pairs}) or (heads, axes, {pairs}), a column for"
             f" each pair of rotary_dim={2 * pairs}, got {matrix.shape}"
         )
+    matrix = matrix.astype(np.float64)
     if not np.isfinite(matrix).all():
         raise ValueError(f"frequencies must be finite, got {matrix[~np.isfinite(matrix)][0]}")
     return matrix
