@@ -134,6 +134,11 @@ def test_a_wrapper_says_what_its_method_says():
         def embed(self, x, positions):
             return x + 1
 
+    class Placed(sinpe.RotaryAxes):
+        def embed(self, x, positions):
+            return x + 1
+
+    assert Amplitude(Placed(HD, sinpe.axial_frequencies((4, 4))), 2.0).axes == 2
     both = Amplitude(Both(HD), 2.0)
     assert both.causal_only and not both.storable_keys
     mask = torch.tensor([[0, 1, 1]])
