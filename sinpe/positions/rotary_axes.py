@@ -16,9 +16,9 @@ class RotaryAxes(PositionMethod):
     """Turns pair i of every query and key by Σ_a p_a · F[a, i], so that q·k depends on the
     difference of the positions only, on every axis.
 
-    One number of a position per axis, one frequency per axis and pair: the angle of a pair is a
-    linear form of the position, and the published methods differ in the matrix F alone. One axis is
-    `Rotary`. Where every column of F has one number that is not zero, each pair belongs to one axis
+    A position is one number an axis, F one frequency an axis and pair: the angle of a pair is a
+    linear form of the position, and the published methods differ in F alone. One axis is `Rotary`.
+    Where every column of F has one number that is not zero, each pair belongs to one axis
     and scores are a sum of one function an axis: `axial_frequencies` has a ladder for every axis
     (images and video: FLUX, SAM 2, Wan), `section_frequencies` one ladder that the axes share
     (vision and language: Qwen2-VL's M-RoPE, Qwen3-VL). In `mixed_frequencies` every pair sees all
