@@ -244,13 +244,13 @@ def test_of_two_neighbours_the_nearer_one_is_taken(middle, even):
 
 
 def test_only_numbers_beside_a_middle_are_looked_at_again():
-    value = np.array([[0.0, 1 + 2.0**-24], [1 + 2.0**-24 + 3e-15, 0.3]])
+    value = np.array([[0.25, 1 + 2.0**-24], [1 + 2.0**-24 + 3e-15, 0.3]])
     out, asked = np.empty((2, 2), np.float32), []
     nearest_numbers.put(
         out, value.copy(), 2e-15, lambda index: asked.append(np.transpose(index).tolist()) or [9.0]
     )
     assert asked == [[[0, 1]]]
-    assert out.tolist() == [[0.0, 9.0], [float(np.float32(1 + 2.0**-23)), float(np.float32(0.3))]]
+    assert out.tolist() == [[0.25, 9.0], [float(np.float32(1 + 2.0**-23)), float(np.float32(0.3))]]
 
 
 @pytest.mark.parametrize(
