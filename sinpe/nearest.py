@@ -12,7 +12,7 @@ import numpy as np
 
 DIGITS = 120  # of the last look
 _AREA = 2**14  # pairs turned at a time, so that the temporaries stay in the cache
-_A_TURN = 2.0**-51  # the error that a complex product and the sines of a factor add at most
+_A_TURN = 2.0**-50  # the error that a complex product and the sines of a factor add at most
 
 
 def put(out, value, error, look_closer):
