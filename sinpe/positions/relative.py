@@ -33,7 +33,9 @@ def offsets(q_positions, k_positions):
 
 
 def along_diagonals(q_positions, k_positions):
-    """Whether k − q is constant along each diagonal: both are consecutive."""
+    """Whether k − q is constant along each diagonal, and there are fewer diagonals than pairs."""
+    if not visible(q_positions) or 1 in (q_positions.shape[-1], k_positions.shape[-1]):
+        return False
     return consecutive(q_positions) and (k_positions is q_positions or consecutive(k_positions))
 
 
