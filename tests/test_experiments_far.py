@@ -12,7 +12,7 @@ from tiny_study import decoder
 
 from sinpe import relative_position_bucket
 from sinpe.experiments import build_position, far, far_beside, get_study, load_records, records
-from sinpe.experiments.predictions_far import FAR, SEEN
+from sinpe.experiments.predictions_far import FAR, NOT_SEPARATED, SEEN
 from sinpe.experiments.study import core_seconds
 from sinpe.tasks import IGNORE, ThreeBack, build_task
 from sinpe.training import Run, measures, train
@@ -345,7 +345,10 @@ def test_every_prediction_rests_on_planned_comparisons():
     }
     within = {f"{m}, trained at 256: read at {n} - at 64" for m in far.SKYLINE for n in (256,)}
     within |= {f"{m}, trained at 256: second copy - first, at 256" for m in far.REPEATED}
-    assert [p.number for p in FAR] == list(range(1, 14)) and set(SEEN) <= {p.number for p in FAR}
+    assert [p.number for p in FAR] == list(range(1, 14))
+    assert set(SEEN) | set(NOT_SEPARATED) <= {p.number for p in FAR}
+    at_64, at_256 = (far.facts("rope", n).config for n in (64, 256))
+    assert (at_64.batch_size * 8, at_256.batch_size * 8) == (64, 16)  # questions a step
     for prediction in FAR:
         assert set(prediction.comparisons) <= planned | within, prediction.number
 
