@@ -18,6 +18,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
 
 import said_once
+from browser import chromium
+from explorer_pages import opened
 from scratch import settle
 
 # The same examples on every machine, and no limit in seconds: a busy machine is slow.
@@ -107,3 +109,19 @@ def one_thread():
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """A headless Chromium."""
+    with chromium() as browser:
+        yield browser
+
+
+@pytest.fixture
+def show(browser, tmp_path):
+    """show(html, width=…, theme=…) -> a page with this body: see explorer_pages."""
+    contexts = []
+    yield opened(browser, tmp_path, contexts)
+    for context in contexts:
+        context.close()

@@ -22,9 +22,26 @@ reads aloud when they stand still.
 """
 
 from sinpe.explorers.base import Explorer, joined
-from sinpe.explorers.codes import Clocks, Counter, HeatMap, Similarity, TwoAxes
+from sinpe.explorers.codes import LAYOUTS, Clocks, Counter, HeatMap, Similarity, TwoAxes
 from sinpe.explorers.methods import Biases, Extensions, Loudness, Rotation, Words
 from sinpe.explorers.records import Comparison
+
+__all__ = [
+    "EXPLORERS",
+    "LAYOUTS",
+    "Biases",
+    "Clocks",
+    "Comparison",
+    "Counter",
+    "Extensions",
+    "HeatMap",
+    "Loudness",
+    "Rotation",
+    "Similarity",
+    "TwoAxes",
+    "Words",
+    "script",
+]
 
 EXPLORERS = (
     *(Clocks, HeatMap, Similarity, Counter, Words, Loudness, Rotation, Biases, Extensions),

@@ -25,15 +25,16 @@ class Explorer:
     """Checked arguments, and the HTML of an element.
 
     A subclass is a frozen dataclass with `tag`, the element's name; `parts`, the files of
-    JavaScript that it needs, its own last, as one text; and `below`, {name: the name of what must exceed it}.
+    JavaScript that it needs, as one text, its own last; and `below`, pairs of a name and the name
+    of what must exceed it.
     """
 
-    below = {}
+    below = ()
 
     def __post_init__(self):
         for argument in fields(self):
             _check(argument.name, getattr(self, argument.name), argument.metadata)
-        for name, below in self.below.items():
+        for name, below in self.below:
             if getattr(self, name) >= getattr(self, below):
                 raise ValueError(
                     f"{name} must be less than {below}, which is {getattr(self, below)}, got"
@@ -51,9 +52,7 @@ class Explorer:
     @classmethod
     def rules(cls):
         """{attribute: its default, kind and limits}, as JavaScript reads them."""
-        return {
-            f.name.replace("_", "-"): {"default": f.default, **f.metadata} for f in fields(cls)
-        }
+        return {f.name.replace("_", "-"): {"default": f.default, **f.metadata} for f in fields(cls)}
 
     def attributes(self):
         """{attribute: value} of this element."""
@@ -97,8 +96,9 @@ def _check(name, value, rule):
         return
     if rule["kind"] == "words":
         words = value.split() if isinstance(value, str) else []
-        if not rule["low"] <= len(words) <= rule["high"] or len(max(words, key=len)) > (
-            rule["longest"]
+        if (
+            not rule["low"] <= len(words) <= rule["high"]
+            or len(max(words, key=len)) > (rule["longest"])
         ):
             raise ValueError(
                 f"{name} must be {rule['low']} to {rule['high']} words of at most"

@@ -2,7 +2,7 @@
 define(class extends Explorer {
   static tag = "sinpe-biases";
   static style = PLOT + `
-    .four { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 15rem), 1fr)); gap: .8rem 1.2rem; }
+    .four { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: .8rem 1.2rem; }
     .four .plot { margin: 0; }
     .plot > svg { height: 7.5rem; }
     .plot b { font-weight: 600; }
@@ -38,12 +38,14 @@ define(class extends Explorer {
 
   // T5: the smallest distance of each of 32 causal buckets. Sixteen hold one distance each, the others grow geometrically: in integers, since rounding moves an edge.
   edges() {
+    if (this.known?.most === this.state.maxDistance) return this.known.edges;
     const exact = 16n, wide = 16n, most = BigInt(this.state.maxDistance), edges = Array.from({ length: 17 }, (_, i) => i);
     for (let step = 1n; step < wide; step++) {
       let n = BigInt(edges.at(-1));
       while (n ** wide < most ** step * exact ** (wide - step)) n++;
       edges.push(Number(n));
     }
+    this.known = { most: this.state.maxDistance, edges };
     return edges;
   }
   bucket(distance) { return this.edges().filter((edge) => edge <= distance).length - 1; }

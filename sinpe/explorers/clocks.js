@@ -6,6 +6,7 @@ define(class extends Player {
     .grid svg { display: block; width: min(100%, 5rem); margin: auto; padding: 0 6%; }
     .wave { text-align: center; font-size: clamp(11px, 2vw, .8rem); white-space: nowrap; }
     .many .wave { writing-mode: vertical-rl; margin: auto; }
+    @container (max-width: 34rem) { .wave { writing-mode: vertical-rl; margin: auto; } }
     .rest { grid-column: 2 / -1; }
     .strip { height: 1.6rem; }
     .map canvas { height: 14rem; }

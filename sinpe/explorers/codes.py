@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from sinpe.explorers.base import Explorer, choice, number
 
+LAYOUTS = ("interleaved", "concatenated")
+
 
 @dataclass(frozen=True)
 class Clocks(Explorer):
@@ -20,7 +22,7 @@ class Clocks(Explorer):
     shift: int = number(0, 0, 100)
 
     tag, parts = "sinpe-clocks", "common formula colours map drag play clocks"
-    below = {"position": "positions"}
+    below = (("position", "positions"),)
 
 
 @dataclass(frozen=True)
@@ -37,10 +39,10 @@ class HeatMap(Explorer):
     positions: int = number(64, 2, 512)
     position: int = number(0, 0, 511)
     dimension: int = number(0, 0, 255)
-    layout: str = choice("interleaved", "concatenated")
+    layout: str = choice(*LAYOUTS)
 
     tag, parts = "sinpe-heatmap", "common formula map drag plot heatmap"
-    below = {"position": "positions", "dimension": "d_model"}
+    below = (("position", "positions"), ("dimension", "d_model"))
 
 
 @dataclass(frozen=True)

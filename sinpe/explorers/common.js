@@ -31,7 +31,7 @@ const readAttribute = (name, text, rule) => {
 };
 
 const STYLE = `
-  :host { display: block; position: relative; margin: 1rem 0; font-size: .9rem; line-height: 1.4; color: inherit; }
+  :host { display: block; position: relative; container-type: inline-size; margin: 1rem 0; font-size: .9rem; line-height: 1.4; color: inherit; }
   * { box-sizing: border-box; }
   .controls { display: flex; flex-wrap: wrap; gap: .3rem 1.2rem; align-items: center; margin-bottom: .6rem; }
   .slider, label { display: flex; gap: .5rem; align-items: center; }
@@ -46,6 +46,7 @@ const STYLE = `
   .axis { font-size: .8rem; text-align: right; }
   .check { flex: none; }
   p { margin: .5rem 0 0; font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
+  sup { font-size: 11px; line-height: 0; }
   .status { position: absolute; width: 1px; height: 1px; margin: 0; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
   .problem { border-left: 4px solid #d1601f; padding: .4rem .8rem; }
 `;

@@ -8,7 +8,7 @@ define(class extends Player {
     .row span { flex: 1 1 0; min-width: 0; border: 1px solid currentColor; margin-left: -1px; padding: .25rem 0; }
     .row .one { background: color-mix(in srgb, currentColor 22%, transparent); font-weight: 700; }
     .row .flips { border-bottom: 3px solid #d1601f; }
-    .tall { writing-mode: horizontal-tb; }
+    .narrow span { writing-mode: vertical-rl; padding: .2rem 0; line-height: 1; display: flex; align-items: center; }
   `;
 
   check() {
@@ -22,7 +22,7 @@ define(class extends Player {
     return `
       <div class="controls">${PLAY}${slider("position", "Position", 0, rows - 1, position)}</div>
       <div class="two">${half("digits", "binary digits")}${half("waves", "sines")}
-        <div class="row digits" aria-hidden="true">${"<span></span>".repeat(bits)}</div><div class="row waves" aria-hidden="true">${"<span></span>".repeat(bits)}</div></div>`;
+        <div class="row digits" aria-hidden="true">${"<span></span>".repeat(bits)}</div><div class="row waves${bits > 6 ? " narrow" : ""}" aria-hidden="true">${"<span></span>".repeat(bits)}</div></div>`;
   }
 
   get place() { return this.state.position; }
@@ -65,7 +65,7 @@ define(class extends Player {
       cell.textContent = digits[i];
       cell.className = `${digits[i] ? "one" : ""} ${flips[i] ? "flips" : ""}`;
     });
-    this.shadowRoot.querySelectorAll(".waves span").forEach((cell, i) => (cell.textContent = number(waves[i], bits > 6 ? 1 : 2)));
+    this.shadowRoot.querySelectorAll(".waves span").forEach((cell, i) => (cell.textContent = number(waves[i], 1)));
     const mark = { left: "-3px", right: "-3px", top: `calc(${(100 * Math.floor(position)) / rows}% - 2px)`, height: `calc(${100 / rows}% + 4px)` };
     this.shadowRoot.querySelectorAll(".mark").forEach((each) => Object.assign(each.style, mark));
     const flipped = flips.filter(Boolean).length;

@@ -4,6 +4,7 @@ define(class extends Explorer {
   static style = `
     .controls { gap: .5rem 1.2rem; }
     .bars { display: grid; grid-template-columns: 7.6rem minmax(0, 1fr); gap: .3rem .6rem; align-items: center; font-size: .85rem; }
+    .parts { grid-column: 2; }
     .track { position: relative; height: 1.7rem; border-bottom: 1px solid color-mix(in srgb, currentColor 30%, transparent); }
     .track::before { content: ""; position: absolute; left: 60%; top: 0; bottom: -1px; border-left: 2px solid currentColor; }
     .bar { position: absolute; top: .3rem; bottom: .3rem; }
@@ -11,10 +12,10 @@ define(class extends Explorer {
     .scale { position: relative; height: 1.2rem; font-size: .78rem; }
     .scale span { position: absolute; transform: translateX(-50%); white-space: nowrap; }
     .shares { display: flex; height: 1.7rem; border: 1px solid currentColor; }
-    .parts { grid-column: 2; display: flex; flex-wrap: wrap; gap: .1rem 1rem; }
-    .parts i, .swatch { display: inline-block; width: .8em; height: .8em; }
+    .parts { display: flex; flex-wrap: wrap; gap: .1rem 1rem; }
+    .parts i { display: inline-block; width: .8em; height: .8em; }
+    @container (max-width: 34rem) { .bars { grid-template-columns: minmax(0, 1fr); gap: .2rem; } .bars > .none { display: none; } .parts { grid-column: 1; } }
   `;
-  static low = 1e-6; // where the axis begins; it ends at 10^4, so that 1, the position, stands at six tenths
 
   template() {
     const { dModel, std, factor, tableRate, learningRate } = this.state;
@@ -31,7 +32,7 @@ define(class extends Explorer {
       </div>
       <div class="bars">
         ${bar("ratio", "token at the start")}${bar("step", "one step of Adam")}
-        <span></span><div class="scale" aria-hidden="true">${[-4, -2, 0, 2].map((power) => `<span style="left:${(power + 6) * 10}%">${power ? `10<sup>${number(power, 0)}</sup>` : "position = 1"}</span>`).join("")}</div>
+        <span class="none"></span><div class="scale" aria-hidden="true">${[-5, -3, 0, 3].map((power) => `<span style="left:${(power + 6) * 10}%">${power ? `10<sup>${number(power, 0)}</sup>` : "position = 1"}</span>`).join("")}</div>
         <span>a first score</span><span class="shares" aria-hidden="true">${parts.map((_, i) => `<span style="background:${hue(i)}"></span>`).join("")}</span>
         <div class="parts">${parts.map((part, i) => `<span><i style="background:${hue(i)}"></i> ${part} <b></b></span>`).join("")}</div>
       </div>`;
@@ -53,6 +54,7 @@ define(class extends Explorer {
     return { ratio, step, shares: [ratio ** 4 / total, (2 * ratio ** 2) / total, 1 / total] };
   }
 
+  // The axis runs from 10^-6 to 10^4, so that 1, the position, stands at six tenths.
   draw() {
     const { ratio, step, shares } = this.values(), place = (value) => Math.min(Math.max(10 * (Math.log10(value) + 6), 0), 100);
     const short = (value) => (value === 0 ? "0" : value < 0.001 || value >= 1000 ? value.toExponential(1).replace("e", " · 10^").replace("+", "").replace("-", "−") : String(Number(value.toPrecision(3))));

@@ -57,7 +57,7 @@ class Rotation(Explorer):
     key: int = number(4, 0, 1023)
 
     tag, parts = "sinpe-rotation", "common formula colours plot play rotation"
-    below = {"query": "positions", "key": "positions"}
+    below = (("query", "positions"), ("key", "positions"))
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Biases(Explorer):
     distance: int = number(20, 0, 1023)
 
     tag, parts = "sinpe-biases", "common colours drag plot biases"
-    below = {"distance": "reach"}
+    below = (("distance", "reach"),)
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,8 @@ const PLOT = `
   .plot { display: grid; grid-template-columns: 2.9rem minmax(0, 1fr); margin-top: .2rem; }
   .plot > svg { width: 100%; height: 13rem; display: block; overflow: visible; touch-action: pan-y; }
   .plot path { vector-effect: non-scaling-stroke; }
-  .plot .name { grid-column: 1 / -1; font-size: .8rem; }
-  .plot .under { text-align: center; }
+  .plot .name { grid-column: 1 / -1; font-size: .8rem; margin-bottom: .5rem; }
+  .plot .under { text-align: center; margin: 0; }
   .levels, .ends { font-size: .78rem; line-height: 1; position: relative; font-variant-numeric: tabular-nums; white-space: nowrap; }
   .levels span { position: absolute; right: .5em; transform: translateY(50%); }
   .ends { grid-column: 2; height: 1.3em; margin-top: .35em; }

@@ -38,7 +38,7 @@ define(class extends Player {
         <span class="axis">wavelength</span>${pairs.map((w) => `<span>${count((2 * Math.PI) / w)}</span>`).join("")}
         <span class="axis">product</span>${pairs.map(() => '<span class="term"></span>').join("")}
       </div>
-      ${plot("score: the sum of the products", "distance from the key to the query", curve("curve", 2) + CURSOR)}`;
+      ${plot("score: the sum of the products", "distance from the key to the query", `<path class="curve" style="stroke:${hue(2)}" stroke-width="1.8"/>` + CURSOR)}`;
   }
 
   get place() { return Math.min(this.state.query, this.state.key); }

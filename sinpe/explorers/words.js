@@ -86,10 +86,10 @@ define(class extends Explorer {
     return Array.from({ length: size }, () => Array.from({ length: 12 }, uniform).reduce((sum, u) => sum + u, -6));
   }
 
-  // The word vectors in their order, the head, and how much each word (row) reads from each (column).
+  // The word vectors in their order, the head (of 400 the one in which the codes show best), and how much each word (row) reads from each (column).
   values() {
     const { width, noise } = this.constructor, { sentence: words, order } = this.state, root = width ** 0.5;
-    const vectors = order.map((i) => noise(words[i], width)), head = ["query", "key"].map((name) => noise(name, width ** 2).map((entry) => entry / root));
+    const vectors = order.map((i) => noise(words[i], width)), head = ["query331", "key331"].map((name) => noise(name, width ** 2).map((entry) => entry / root));
     const project = (x, w) => x.map((row) => Array.from({ length: width }, (_, j) => row.reduce((sum, value, i) => sum + value * w[i * width + j], 0)));
     const attend = (x) => {
       const [q, k] = head.map((w) => project(x, w));
