@@ -6,8 +6,14 @@ define(class extends Explorer {
     .four .plot { margin: 0; }
     .plot > svg { height: 7.5rem; }
     .plot b { font-weight: 600; }
+    .curve { stroke-dasharray: none; }
   `;
   static names = ["alibi", "t5", "shaw", "window"];
+
+  check() {
+    const { distance, reach } = this.state;
+    if (distance >= reach) throw new RangeError(`distance must be less than reach, which is ${reach}, got ${distance}`);
+  }
 
   template() {
     const { exponent, distance, reach, clip, maxDistance, window: keys } = this.state, titles = ["ALiBi: a slope", "T5: buckets", "Shaw: clipped", "A window"];
@@ -15,7 +21,7 @@ define(class extends Explorer {
     return `
       <div class="controls">
         ${slider("exponent", "Slope", 0, 10, exponent, 0.5)}
-        ${slider("distance", "Distance", 0, reach, distance)}
+        ${slider("distance", "Distance", 0, reach - 1, distance)}
         ${choice("maxDistance", "T5's largest distance", options([32, 64, 128, 256], maxDistance, String))}
         ${choice("clip", "Shaw's", options([4, 16, 32, 64], clip, String))}
         ${choice("window", "window", options([16, 64, 128], keys, String))}
@@ -30,7 +36,7 @@ define(class extends Explorer {
       const box = this.find(`.plot.${name}`), svg = box.querySelector("svg");
       ticks(box, tick.map((part) => [part, whole(Math.round(part * reach))]), tick.map((part) => [part, part]));
       drag(svg, (event) => {
-        this.state.distance = cellUnder(event, svg, reach + 1, 1)[0];
+        this.state.distance = cellUnder(event, svg, reach, 1)[0];
         this.draw();
       });
     }

@@ -85,7 +85,7 @@ define(class extends Player {
     if (this.find(".code")) this.find(".code").textContent = `PE(${shown}) = ${values.map((v) => number(v).padStart(6)).join(" ")}`;
     this.show("position", shown);
     this.show("shift");
-    const height = 100 / positions, edge = (row) => ({ left: "-3px", right: "-3px", top: `calc(${row * height}% - 2px)`, height: `calc(${height}% + 4px)` });
+    const height = 100 / positions, edge = (row) => ({ left: "0", right: "0", top: `calc(${row * height}% - 2px)`, height: `calc(${height}% + 4px)` });
     Object.assign(this.find(".mark:not(.moved)").style, edge(position));
     Object.assign(this.find(".moved").style, edge(position + shift), { display: shift && position + shift < positions ? "" : "none" });
     const degrees = turns.map((turn) => number(turn, turn < 10 ? 1 : 0) + "°").join(", ");

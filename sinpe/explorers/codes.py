@@ -41,7 +41,7 @@ class HeatMap(Explorer):
     dimension: int = number(0, 0, 255)
     layout: str = choice(*LAYOUTS)
 
-    tag, parts = "sinpe-heatmap", "common formula map drag plot heatmap"
+    tag, parts = "sinpe-heatmap", "common select formula map drag plot heatmap"
     below = (("position", "positions"), ("dimension", "d_model"))
 
 
@@ -59,7 +59,7 @@ class Similarity(Explorer):
     offset: int = number(10, -20_000, 20_000)
     position: int = number(0, 0, 10_000)
 
-    tag, parts = "sinpe-similarity", "common formula colours drag plot similarity"
+    tag, parts = "sinpe-similarity", "common select formula colours drag plot similarity"
 
     def __post_init__(self):
         super().__post_init__()
@@ -108,7 +108,7 @@ class TwoAxes(Explorer):
     dy: int = number(3, -32, 32)
     dx: int = number(3, -32, 32)
 
-    tag, parts = "sinpe-axes", "common formula map drag plot axes"
+    tag, parts = "sinpe-axes", "common select formula map drag plot axes"
 
     def __post_init__(self):
         super().__post_init__()

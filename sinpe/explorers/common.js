@@ -5,15 +5,8 @@ const number = (value, digits = 3) => value.toFixed(digits).replace("-", "−").
 const whole = (value) => value.toLocaleString("en");
 const count = (value) => (value < 100 ? value.toPrecision(3) : whole(Math.round(value)));
 
-const BASES = [10, 100, 1000, 10000, 100000, 1000000];
-const options = (values, chosen, text = whole) =>
-  [...new Set([...values, chosen])].sort((a, b) => a - b)
-    .map((v) => `<option value="${v}"${v === chosen ? " selected" : ""}>${text(v)}</option>`).join("");
-
 const slider = (name, label, low, high, value, step = 1) => `
   <span class="slider"><label>${label} <input type="range" name="${name}" min="${low}" max="${high}" step="${step}" value="${value}"></label><output class="${name}" aria-live="off"></output></span>`;
-const checkbox = (name, label, checked) => `<label class="check"><input type="checkbox" name="${name}"${checked ? " checked" : ""}> ${label}</label>`;
-const choice = (name, label, inner) => `<label>${label} <select name="${name}">${inner}</select></label>`;
 
 const KINDS = {}; // more kinds of attributes: {kind: (name, text, rule) => value}
 const readAttribute = (name, text, rule) => {
@@ -44,7 +37,6 @@ const STYLE = `
   button { min-width: 4.6em; cursor: pointer; }
   button:focus-visible, select:focus-visible, input:focus-visible { outline: 2px solid #2b7bba; outline-offset: 2px; }
   .axis { font-size: .8rem; text-align: right; }
-  .check { flex: none; }
   p { margin: .5rem 0 0; font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
   sup { font-size: 11px; line-height: 0; }
   .status { position: absolute; width: 1px; height: 1px; margin: 0; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }

@@ -66,7 +66,7 @@ define(class extends Player {
       cell.className = `${digits[i] ? "one" : ""} ${flips[i] ? "flips" : ""}`;
     });
     this.shadowRoot.querySelectorAll(".waves span").forEach((cell, i) => (cell.textContent = number(waves[i], 1)));
-    const mark = { left: "-3px", right: "-3px", top: `calc(${(100 * Math.floor(position)) / rows}% - 2px)`, height: `calc(${100 / rows}% + 4px)` };
+    const mark = { left: "0", right: "0", top: `calc(${(100 * Math.floor(position)) / rows}% - 2px)`, height: `calc(${100 / rows}% + 4px)` };
     this.shadowRoot.querySelectorAll(".mark").forEach((each) => Object.assign(each.style, mark));
     const flipped = flips.filter(Boolean).length;
     this.say(`Position ${Math.floor(position)} is ${[...digits].reverse().join("")} in binary, the fast digit last. One position later ${flipped} of ${bits} digits flip, ` +

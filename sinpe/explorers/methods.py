@@ -21,7 +21,7 @@ class Words(Explorer):
 
     sentence: str = words("dog bites man", 2, 6, 10)
 
-    tag, parts = "sinpe-words", "common text formula words"
+    tag, parts = "sinpe-words", "common select text formula words"
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Loudness(Explorer):
     table_rate: str = choice("1", "√d", "0")
     learning_rate: float = number(0.002, 1e-6, 1, "real")
 
-    tag, parts = "sinpe-loudness", "common colours loudness"
+    tag, parts = "sinpe-loudness", "common select colours loudness"
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Biases(Explorer):
     reach: int = number(160, 16, 1024)
     distance: int = number(20, 0, 1023)
 
-    tag, parts = "sinpe-biases", "common colours drag plot biases"
+    tag, parts = "sinpe-biases", "common select colours drag plot biases"
     below = (("distance", "reach"),)
 
 
@@ -96,7 +96,7 @@ class Extensions(Explorer):
     length: int = number(4096, 32, 1_048_576)
     pair: int = number(32, 0, 127)
 
-    tag, parts = "sinpe-extensions", "common formula colours drag plot extensions"
+    tag, parts = "sinpe-extensions", "common select formula colours drag plot extensions"
 
     def __post_init__(self):
         super().__post_init__()
