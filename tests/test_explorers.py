@@ -157,6 +157,7 @@ def test_the_curve_of_similarity_over_a_long_reach(show):
 
 def test_keys_reach_one_control_after_the_other(show):
     page = show(element("sinpe-clocks") + element("sinpe-heatmap"))
+    page.evaluate("document.addEventListener('keydown', e => (window.keys ??= []).push(e.key))")
     page.keyboard.press("Tab")  # the button
     page.keyboard.press("Tab")
     for _ in range(3):
@@ -178,6 +179,8 @@ def test_keys_reach_one_control_after_the_other(show):
         "dimension": 0,
         "layout": "interleaved",
     }
+    # a deck of slides or a notebook around the figure hears nothing that moves a control
+    assert set(page.evaluate("window.keys")) == {"Tab"}
     assert page.problems == []
 
 

@@ -38,19 +38,23 @@ def _copy_mathjax(app):
 
 
 def _write_explorers(app):
-    """One plain script (not a module, which browsers refuse to load from a disk) with all
-    interactive figures.
+    """Plain scripts (not modules, which browsers refuse to load from a disk): one with all
+    interactive figures, for slides, and one for each.
     """
     if app.builder.format == "html":
         target = Path(app.outdir) / "_static/explorers.js"
         target.parent.mkdir(exist_ok=True)
         target.write_text(explorers.script(), encoding="utf-8")
+        for each in explorers.EXPLORERS:
+            target.with_name(f"{each.tag}.js").write_text(explorers.script(each), encoding="utf-8")
 
 
 def _load_explorers(app, pagename, templatename, context, doctree):
-    """Only where a page shows one."""
-    if "<sinpe-" in context.get("body", ""):
-        app.add_js_file("explorers.js")
+    """What a page shows, unless the output of a cell brings it along."""
+    body = context.get("body", "")
+    for each in explorers.EXPLORERS:
+        if f"<{each.tag}" in body and f'static tag = "{each.tag}"' not in body:
+            app.add_js_file(f"{each.tag}.js")
 
 
 def _describe(app, pagename, templatename, context, doctree):

@@ -106,7 +106,7 @@ class TwoAxes(Explorer):
     share: float = number(0.5, 0, 1, "real")
     reach: int = number(12, 2, 32)
     dy: int = number(3, -32, 32)
-    dx: int = number(3, -32, 32)
+    dx: int = number(2, -32, 32)
 
     tag, parts = "sinpe-axes", "common select formula map drag plot axes"
 

@@ -78,6 +78,8 @@ class Explorer extends HTMLElement {
       return;
     }
     body.innerHTML = `${this.template()}<p class="read" aria-hidden="true"></p><p class="status" role="status"></p>`;
+    // what moves a control turns no slide and moves to no other cell
+    body.addEventListener("keydown", (event) => /^(Arrow|Home|End|Page| )/.test(event.key) && event.stopPropagation());
     this.build();
     this.draw();
     this.announce();
