@@ -8,6 +8,7 @@ import re
 import matplotlib as mpl
 import numpy as np
 import pytest
+import torch
 from explorer_pages import element, shown, values
 
 import sinpe
@@ -406,6 +407,19 @@ def test_the_score_in_the_plane_is_two_similarities(show, options):
     assert read["score"] == pytest.approx(score(dy, dx), abs=1e-12)
     assert read["diagonal"] == pytest.approx(2 * score(dy, dx), abs=1e-12)
     assert read["mirrored"] == pytest.approx(2 * score(dy, -dx), abs=1e-12)
+    # the same head as the package turns it: pairs of one direction, then of the other
+    w, s = sinpe.inverse_frequencies(explorer.width, explorer.base), explorer.share
+    frequencies = np.array(
+        [
+            [*np.sin(turn) * w, *np.cos(turn) * w],  # the rows' axis
+            [*np.cos(turn) * w, *-np.sin(turn) * w],
+        ]
+    )
+    loud = np.repeat([s / len(w), (1 - s) / len(w)], len(w)) ** 0.5
+    x = torch.from_numpy(np.stack([loud, 0 * loud], axis=1).ravel())[None, None, None]
+    at, origin = torch.tensor([[dy, dx]]), torch.tensor([[0, 0]])
+    q, k = sinpe.RotaryAxes(2 * explorer.width, frequencies).rotate(x, x, at, origin)
+    assert read["score"] == pytest.approx((q * k).sum().item(), abs=1e-12)
     alike = abs(read["diagonal"] - read["mirrored"]) < 5e-4
     assert alike == (explorer.angle == 0)  # an axial head cannot tell the two diagonals apart
     assert ("cannot tell" in shown(page, "sinpe-axes", ".read")) == alike

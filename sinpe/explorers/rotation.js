@@ -1,7 +1,6 @@
 // <sinpe-rotation>: the pairs of a query and of a key, each turned by its own position; what their product sees is the distance.
 define(class extends Player {
   static tag = "sinpe-rotation";
-  static speed = 4;
   static style = PLOT + `
     .grid { display: grid; gap: .2rem 0; align-items: center; font-size: clamp(11px, 2vw, .8rem); text-align: center; font-variant-numeric: tabular-nums; }
     .grid svg { display: block; width: min(100%, 6.5rem); margin: auto; padding: 0 4%; }
@@ -24,7 +23,7 @@ define(class extends Player {
   template() {
     const { headDim, positions, query, key } = this.state, pairs = inverseFrequencies(headDim, this.state.base);
     const hand = (side, i, end) => `<g class="${side}" style="stroke:${hue(i)}" stroke-linecap="${end}"><path stroke-width=".09" stroke-dasharray="${i ? ".14 .16" : ""}"/><path stroke-width=".22"/></g>`;
-    const dial = `<svg viewBox="-1.25 -1.25 2.5 2.5" aria-hidden="true"><circle r="1.15" fill="none" stroke="currentColor" stroke-width=".03" opacity=".5"/>${hand("query", 0, "round")}${hand("key", 1, "square")}</svg>`;
+    const dial = `<svg viewBox="-1.25 -1.25 2.5 2.5" aria-hidden="true"><circle r="1.15" fill="none" stroke="currentColor" stroke-width=".03"/>${hand("query", 0, "round")}${hand("key", 1, "square")}</svg>`;
     return `
       <div class="controls">
         ${PLAY}
@@ -43,9 +42,9 @@ define(class extends Player {
 
   get place() { return Math.min(this.state.query, this.state.key); }
   set place(place) {
-    const by = place - this.place;
-    this.state.query += by;
-    this.state.key += by;
+    const ahead = Math.round(this.state.query - this.state.key);
+    this.state.query = place + Math.max(ahead, 0);
+    this.state.key = place + Math.max(-ahead, 0);
   }
   get last() { return this.state.positions - 1 - Math.abs(this.state.query - this.state.key); }
 
@@ -56,7 +55,7 @@ define(class extends Player {
     const { positions } = this.state, most = this.most(), halves = [-1, -0.5, 0, 0.5, 1];
     const points = Array.from({ length: 4 * positions - 3 }, (_, i) => i / 2 - positions + 1).map((distance) => [this.across(distance), this.up(this.score(distance))]);
     this.find(".curve").setAttribute("d", line(points));
-    this.find(".plot svg").setAttribute("aria-label", "The score over the distance of the two positions, a sum of cosines");
+    this.find(".plot svg").setAttribute("aria-label", "The score over the distance");
     ticks(this.find(".plot"), halves.map((half) => [(half + 1) / 2, number(half * (positions - 1), 0)]), halves.map((half) => [(half + 1) / 2, number(half * most, 1)]));
   }
 
