@@ -18,7 +18,7 @@ from sinpe.positions.checks import (
     wide,
 )
 from sinpe.positions.extensions import check_declared, depends_on_length, extended
-from sinpe.positions.turning import RotaryTables, angles_at, sin_cos, turn
+from sinpe.positions.turning import RotaryTables, angles_at, sin_cos, turn, upper_half
 
 __all__ = ["Rotary", "RotaryTables", "sin_cos"]
 LAYOUTS = ("interleaved", "half")
@@ -69,6 +69,7 @@ class Rotary(PositionMethod):
         self.factor = self.attention_factor()
         check_declared(extension, self.plain, self.base)
         self.derive("inv_freq", self._inv_freq)
+        self.derive("inv_freq_high", lambda: upper_half(self._inv_freq()))
 
     def inverse_frequencies(self, seq_len=None):
         """Frequencies in use at that length (None: whatever is used where no length is known), a
@@ -103,7 +104,7 @@ class Rotary(PositionMethod):
         length = x.shape[3 - heads_axis]
         positions = check_positions("positions", positions, length, x.shape[0], "x has")
         rule = self._rule(self._lengths(seq_len, x.shape[0]))
-        return self._turned(x, positions, *rule, heads_axis)
+        return self._turned(x, positions, rule, heads_axis)
 
     def shift(self, k, offset, *, seq_len=None, heads_axis=1):
         """Turned keys of a cache, as if each had stood `offset` places further on: (batch, heads,
@@ -120,8 +121,8 @@ class Rotary(PositionMethod):
         """
         check_head("k", k, None, self.head_dim, heads_axis)
         places = self._offsets(offset, k.shape[3 - heads_axis], k.shape[0])
-        inv_freq, _ = self._rule(self._lengths(seq_len, k.shape[0]))
-        return self._turned(k, places, inv_freq, 1.0, heads_axis)
+        inv_freq, _, high = self._rule(self._lengths(seq_len, k.shape[0]))
+        return self._turned(k, places, (inv_freq, 1.0, high), heads_axis)
 
     def tables(self, q_positions, k_positions=None, *, dtype=torch.float32, heads_axis=1):
         """The sines and cosines of these positions, once for all layers of a forward pass:
@@ -137,15 +138,9 @@ class Rotary(PositionMethod):
         k_positions = (
             q_positions if k_positions is None else check_rows("k_positions", k_positions)
         )
-        queries, keys = self._angles(q_positions, k_positions, dtype, dtype, kept=True)
-        return RotaryTables(
-            self,
-            queries.at_heads(heads_axis),
-            keys.at_heads(heads_axis),
-            [(p.shape[0] if p.ndim == 2 else 1, p.shape[-1]) for p in (q_positions, k_positions)],
-            wide(dtype),
-            heads_axis,
-        )
+        queries, keys = self._angles(q_positions, k_positions, dtype, dtype, heads_axis, kept=True)
+        sizes = [(p.shape[0] if p.ndim == 2 else 1, p.shape[-1]) for p in (q_positions, k_positions)]
+        return RotaryTables(self, queries, keys, sizes, wide(dtype), heads_axis)
 
     def place_padding(self, positions, attention_mask):
         """A length is counted over tokens only; a row has one."""
@@ -160,31 +155,32 @@ class Rotary(PositionMethod):
         return move_padding(positions, attention_mask)
 
     def _rotated(self, q, k, q_positions, k_positions, heads_axis=1):
-        queries, keys = self._angles(q_positions, k_positions, q.dtype, k.dtype)
-        return tuple(
-            turn(x, angles.at_heads(heads_axis), self.layout, self.rotary_dim)
-            for x, angles in ((q, queries), (k, keys))
+        queries, keys = self._angles(q_positions, k_positions, q.dtype, k.dtype, heads_axis)
+        return (
+            turn(q, queries, self.layout, self.rotary_dim),
+            turn(k, keys, self.layout, self.rotary_dim),
         )
 
-    def _angles(self, q_positions, k_positions, q_dtype, k_dtype, kept=False):
+    def _angles(self, q_positions, k_positions, q_dtype, k_dtype, heads_axis, kept=False):
         """What turns the queries, and what turns the keys."""
         rule = self._rule(self._row_lengths(k_positions))
-        queries = angles_at(q_positions, *rule, self.layout, q_dtype, kept)
+        queries = angles_at(q_positions, rule, self.layout, q_dtype, heads_axis, kept)
         if k_positions is q_positions and k_dtype == q_dtype:
             return queries, queries
-        return queries, angles_at(k_positions, *rule, self.layout, k_dtype, kept)
+        return queries, angles_at(k_positions, rule, self.layout, k_dtype, heads_axis, kept)
 
-    def _turned(self, x, positions, inv_freq, factor, heads_axis):
-        angles = angles_at(positions, inv_freq, factor, self.layout, x.dtype)
-        return turn(x, angles.at_heads(heads_axis), self.layout, self.rotary_dim)
+    def _turned(self, x, positions, rule, heads_axis):
+        angles = angles_at(positions, rule, self.layout, x.dtype, heads_axis)
+        return turn(x, angles, self.layout, self.rotary_dim)
 
     def _rule(self, lengths):
-        """Frequencies and attention factor at these lengths: of shape (pairs,) and a number, or
-        broadcastable to (batch, 1, pairs) where they depend on each row's.
+        """Frequencies and attention factor at these lengths, of shape (pairs,) and a number, or
+        broadcastable to (batch, 1, pairs) where they depend on each row's; and the upper half of
+        the frequencies, where it is known.
         """
         if not self.length_dependent:
-            return self.inv_freq, self.factor
-        return self.extension(self.inv_freq.clone(), self.base, lengths)
+            return self.inv_freq, self.factor, self.inv_freq_high
+        return *self.extension(self.inv_freq.clone(), self.base, lengths), None
 
     def _row_lengths(self, k_positions):
         """Each row's largest key position plus one, (1, 1) or (batch, 1, 1); None where nothing
