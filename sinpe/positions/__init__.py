@@ -8,13 +8,14 @@ from sinpe.positions.extensions import (
     DynamicNTK,
     Extension,
     Llama3,
+    LongRoPE,
     NTKAware,
     PositionInterpolation,
     YaRN,
 )
-from sinpe.positions.learned import LearnedEncoding
+from sinpe.positions.learned import LearnedEncoding, LearnedEncoding2D, resize_grid_table
 from sinpe.positions.none import NoPosition
-from sinpe.positions.rotary import Rotary
+from sinpe.positions.rotary import Rotary, RotaryTables
 from sinpe.positions.shaw import ShawRelative
 from sinpe.positions.sinusoidal import SinusoidalEncoding
 from sinpe.positions.t5_bias import T5Bias, relative_position_bucket
@@ -26,12 +27,15 @@ __all__ = [
     "DynamicNTK",
     "Extension",
     "LearnedEncoding",
+    "LearnedEncoding2D",
     "Llama3",
+    "LongRoPE",
     "NTKAware",
     "NoPosition",
     "PositionInterpolation",
     "PositionMethod",
     "Rotary",
+    "RotaryTables",
     "ShawRelative",
     "SinusoidalEncoding",
     "T5Bias",
@@ -41,4 +45,5 @@ __all__ = [
     "alibi_slopes",
     "move_padding",
     "relative_position_bucket",
+    "resize_grid_table",
 ]

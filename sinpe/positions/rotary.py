@@ -135,11 +135,11 @@ class Rotary(PositionMethod):
             raise ValueError(f"dtype must be a floating-point type, got {dtype}")
         check_heads_axis(heads_axis)
         q_positions = check_rows("q_positions", q_positions)
-        k_positions = (
-            q_positions if k_positions is None else check_rows("k_positions", k_positions)
-        )
+        k_positions = q_positions if k_positions is None else check_rows("k_positions", k_positions)
         queries, keys = self._angles(q_positions, k_positions, dtype, dtype, heads_axis, kept=True)
-        sizes = [(p.shape[0] if p.ndim == 2 else 1, p.shape[-1]) for p in (q_positions, k_positions)]
+        sizes = [
+            (p.shape[0] if p.ndim == 2 else 1, p.shape[-1]) for p in (q_positions, k_positions)
+        ]
         return RotaryTables(self, queries, keys, sizes, wide(dtype), heads_axis)
 
     def place_padding(self, positions, attention_mask):

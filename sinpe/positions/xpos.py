@@ -51,7 +51,9 @@ class XPos(Rotary):
         turned = self._rotated(
             q.to(wide(q.dtype)), k.to(wide(k.dtype)), q_positions, k_positions, heads_axis
         )
-        if self.centre is None and not k_positions.shape[-1]:  # no keys, no middle of them, and no scores
+        if (
+            self.centre is None and not k_positions.shape[-1]
+        ):  # no keys, no middle of them, and no scores
             return turned[0].to(q.dtype), turned[1].to(k.dtype)
         centre = self._centre(k_positions)
         powers = (q_positions - centre) / self.scale_base, (centre - k_positions) / self.scale_base
