@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-BENCHMARKS = ["precision", "rotary", "training", "cluster"]
+BENCHMARKS = ["precision", "rotary", "inference", "training", "cluster"]
 
 
 def main(arguments):
