@@ -290,6 +290,7 @@ def before(x, positions, method):
 
 PLACES = {
     "one": torch.tensor([4097]),
+    "one, not small": torch.tensor([[2**26 + 1]]),
     "rows": torch.tensor([[3], [2**26]]),
     "beyond half the bits": torch.tensor([2**26 + 1, 2**40 + 1, -(2**33) - 7]),
     "floats": torch.tensor([0.25, -3.5, 1e6]).double(),
@@ -325,6 +326,7 @@ def test_integers_of_half_the_bits_are_their_own_upper_half(p):
     assert upper_half(torch.tensor(p, dtype=torch.float64)) == p
 
 
+@pytest.mark.filterwarnings("ignore:.torch.jit.script. is:DeprecationWarning")
 def test_a_result_that_is_built_in_place_can_still_be_differentiated_forwards():
     """No gradient is asked for, so the large half layout is turned in place."""
     method, at = Rotary(64, layout="half"), torch.arange(600)

@@ -169,16 +169,17 @@ def resize_grid_table(
         raise ValueError(f"offset must be below 1, got {offset!r}")
     if size == new_size:
         return table
-    grid = table[n_prefix:].to(wide(table.dtype)).unflatten(0, size).movedim(-1, 0)[None]
-    where = (
-        {"scale_factor": tuple((n + offset) / old for n, old in zip(new_size, size, strict=True))}
-        if offset
-        else {"size": new_size}
-    )
+    # torch 2.13 repeats the first row where an antialiased result has one column
+    exchanged = antialias and new_size[1] == 1
+    scales = [(n + offset) / old for n, old in zip(new_size, size, strict=True)]
+    where = {"scale_factor": scales} if offset else {"size": list(new_size)}
     with full_precision(table.device):
+        grid = table[n_prefix:].to(wide(table.dtype)).unflatten(0, size).movedim(-1, 0)[None]
+        if exchanged:
+            grid, where = grid.mT, {key: value[::-1] for key, value in where.items()}
         grid = F.interpolate(grid, **where, mode=mode, align_corners=False, antialias=antialias)
-    patches = grid[0].movedim(0, -1).flatten(0, 1).to(table.dtype)
-    return torch.cat([table[:n_prefix], patches])
+        patches = (grid.mT if exchanged else grid)[0].movedim(0, -1).flatten(0, 1)
+        return torch.cat([table[:n_prefix], patches.to(table.dtype)])
 
 
 def _check_grid(name, size):

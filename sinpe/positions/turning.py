@@ -90,10 +90,11 @@ def angles_at(positions, rule, layout, dtype, heads_axis=1, kept=False):
         both = torch.complex(cos, sin).to(COMPLEX[dtype]).unsqueeze(heads)
         if not kept:
             return Angles(None, None, both)
-    sin, cos = sin.to(dtype), cos.to(dtype)
     if layout == "half":
-        sin, cos = torch.cat([-sin, sin], -1), torch.cat([cos, cos], -1)
-    return Angles(sin.unsqueeze(heads), cos.unsqueeze(heads), both)
+        columns = torch.cat([-sin, sin, cos, cos], -1).to(dtype).unsqueeze(heads)
+        sin, cos = columns.chunk(2, -1)
+        return Angles(sin, cos)
+    return Angles(sin.to(dtype).unsqueeze(heads), cos.to(dtype).unsqueeze(heads), both)
 
 
 def turn(x, angles, layout, rotary_dim):
@@ -101,12 +102,12 @@ def turn(x, angles, layout, rotary_dim):
 
     x: (batch, heads, seq, head_dim), or with heads and seq exchanged as the axes of the angles are.
     """
-    part = x if rotary_dim == x.shape[-1] else x[..., :rotary_dim]
-    wider = part if x.dtype == wide(x.dtype) else part.to(wide(x.dtype))
-    turned = (_turn_interleaved if layout == "interleaved" else _turn_half)(wider, angles)
-    if turned.dtype != x.dtype:
-        turned = turned.to(x.dtype)
-    return turned if part is x else torch.cat([turned, x[..., rotary_dim:]], -1)
+    how, type_ = _turn_interleaved if layout == "interleaved" else _turn_half, wide(x.dtype)
+    if type_ == x.dtype and rotary_dim == x.shape[-1]:
+        return how(x, angles)
+    turned = how(x[..., :rotary_dim].to(type_), angles).to(x.dtype)
+    rest = x[..., rotary_dim:]
+    return torch.cat([turned, rest], -1) if rest.shape[-1] else turned
 
 
 def _turn_interleaved(x, angles):
@@ -146,18 +147,19 @@ def sin_cos(positions, inv_freq, high=None):
     inv_freq: (pairs,), or (batch, 1, pairs) with positions (batch, seq).
     high: the upper half of inv_freq in float64, where it is known (`upper_half`).
     """
-    p = positions.to(inv_freq.dtype)[..., None]
-    angle = p * inv_freq
-    if high is None or inv_freq.dtype != torch.float64:
+    exact = inv_freq.dtype == torch.float64
+    if high is None or not exact:
         high = upper_half(inv_freq)
     w1, w2 = high, inv_freq - high
-    if inv_freq.dtype == torch.float64 and _few_and_small(positions):
-        # p is its own first half, and the products of its second are 0
-        rest = torch.addcmul(p * w1 - angle, p, w2)
+    number = _one_small_integer(positions) if exact else None
+    if number is not None:  # it is its own upper half, and the products of the lower one are 0
+        every = inv_freq.expand(*positions.shape, -1) if inv_freq.ndim == 1 else inv_freq
+        angle = every * number
+        rest = torch.add(w1 * number - angle, w2, alpha=number)
     else:
-        p1 = upper_half(p)
-        p2 = p - p1
-        rest = p1 * w1 - angle
+        p = positions.to(inv_freq.dtype)[..., None]
+        angle, p1 = p * inv_freq, upper_half(p)
+        p2, rest = p - p1, p1 * w1 - angle
         for a, b in ((p1, w2), (p2, w1), (p2, w2)):
             rest = torch.addcmul(rest, a, b)
     sin, cos = angle.sin(), angle.cos()
@@ -172,14 +174,16 @@ def upper_half(x):
     return c - (c - x)
 
 
-def _few_and_small(positions):
-    """Whether these are the integers of a decoding step, which a look shows to have half the bits
-    of a float64. Elsewhere looking costs more than it saves.
+def _one_small_integer(positions):
+    """The position of a decoding step as a float, if it has half the bits of one; None if there are
+    more, or nobody may look.
     """
-    return (
-        positions.numel() <= 16
-        and positions.dtype == torch.int64
-        and positions.device.type == "cpu"
-        and visible(positions)
-        and all(-(2**26) <= p <= 2**26 for p in positions.flatten().tolist())
-    )
+    if (
+        positions.numel() != 1
+        or positions.dtype != torch.int64
+        or positions.device.type != "cpu"
+        or not visible(positions)
+    ):
+        return None
+    number = positions.item()
+    return float(number) if -(2**26) <= number <= 2**26 else None
