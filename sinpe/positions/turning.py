@@ -85,16 +85,24 @@ def angles_at(positions, rule, layout, dtype, heads_axis=1, kept=False):
     sin, cos = sin_cos(positions, inv_freq, high)
     if isinstance(factor, torch.Tensor) or factor != 1:
         sin, cos = factor * sin, factor * cos
-    dtype, both, heads = wide(dtype), None, -3 if heads_axis == 1 else -2
-    if layout == "interleaved" and not torch.compiler.is_compiling():
-        both = torch.complex(cos, sin).to(COMPLEX[dtype]).unsqueeze(heads)
+    return as_angles(sin, cos, layout, dtype, -3 if heads_axis == 1 else -2, kept)
+
+
+def as_angles(sin, cos, layout, dtype, heads=None, kept=False):
+    """Sines and cosines, a column a pair, as Angles. heads: where an axis for them is to be put."""
+    dtype, both = wide(dtype), None
+
+    def placed(table):
+        return table if heads is None else table.unsqueeze(heads)
+
+    if layout == "half":
+        columns = placed(torch.cat([-sin, sin, cos, cos], -1).to(dtype))
+        return Angles(*columns.chunk(2, -1))
+    if not torch.compiler.is_compiling():
+        both = placed(torch.complex(cos, sin).to(COMPLEX[dtype]))
         if not kept:
             return Angles(None, None, both)
-    if layout == "half":
-        columns = torch.cat([-sin, sin, cos, cos], -1).to(dtype).unsqueeze(heads)
-        sin, cos = columns.chunk(2, -1)
-        return Angles(sin, cos)
-    return Angles(sin.to(dtype).unsqueeze(heads), cos.to(dtype).unsqueeze(heads), both)
+    return Angles(placed(sin.to(dtype)), placed(cos.to(dtype)), both)
 
 
 def turn(x, angles, layout, rotary_dim):
@@ -172,6 +180,12 @@ def upper_half(x):
     """
     c = (2.0**27 + 1 if x.dtype == torch.float64 else 2.0**12 + 1) * x
     return c - (c - x)
+
+
+def split(x):
+    """x as the sum of two numbers of half the bits."""
+    high = upper_half(x)
+    return high, x - high
 
 
 def _one_small_integer(positions):
