@@ -69,7 +69,7 @@ class Rotary(PositionMethod):
         self.factor = self.attention_factor()
         check_declared(extension, self.plain, self.base)
         self.derive("inv_freq", self._inv_freq)
-        self.derive("inv_freq_high", lambda: upper_half(self._inv_freq()))
+        self.derive("inv_freq_high", self._inv_freq_high)
 
     def inverse_frequencies(self, seq_len=None):
         """Frequencies in use at that length (None: whatever is used where no length is known), a
@@ -224,6 +224,9 @@ class Rotary(PositionMethod):
         # where the rule depends on the length, it is applied to the plain ones at each call
         used = self.plain.copy() if self.length_dependent else self.inverse_frequencies()
         return torch.from_numpy(used)
+
+    def _inv_freq_high(self):
+        return upper_half(self._inv_freq())
 
     def _extended(self, seq_len):
         if seq_len is not None:
