@@ -33,12 +33,11 @@ def site():
 
 def build(target):
     """Write everything into a folder, and return the decks."""
+    from chromium import FLAGS, chromium_path
     from playwright.sync_api import sync_playwright
     from slide_figures import pack
     from slide_pages import Pages
     from slide_sources import Course, Filler, NotThere, decks, read
-
-    from chromium import FLAGS, chromium_path
 
     course = Course()
     pages = Pages(course, site())

@@ -57,7 +57,8 @@ class Pages:
     def __init__(self, course, site):
         self.course, self.site = course, site
         self.formulas, self.typeset_formulas, self.pictures = {}, {}, {}
-        self.markdown = MarkdownIt("commonmark", {"html": True}).enable("table")
+        self.markdown = MarkdownIt("commonmark", {"html": True, "typographer": True})
+        self.markdown.enable(["table", "smartquotes"])
         self.markdown.use(
             dollarmath_plugin,
             allow_space=False,
@@ -119,7 +120,7 @@ class Pages:
     def _section(self, slide, minute):
         columns = [self._html(column) for column in slide.columns]
         body = "".join(
-            f'<div{" class=picture" * ("<figure>" in column)}>{column}</div>' for column in columns
+            f"<div{' class=picture' * ('<figure>' in column)}>{column}</div>" for column in columns
         )
         label = '<p class="label">Predict</p>' if slide.predict else ""
         foot = ""

@@ -228,14 +228,11 @@ def _html(headings, rows, right):
     def line(cells, tag):
         marks = [' class="number"' if number else "" for number in right]
         return "".join(
-            f"<{tag}{mark}>{escape(cell)}</{tag}>"
-            for cell, mark in zip(cells, marks, strict=True)
+            f"<{tag}{mark}>{escape(cell)}</{tag}>" for cell, mark in zip(cells, marks, strict=True)
         )
 
     body = "".join(f"<tr>{line(row, 'td')}</tr>" for row in rows)
-    return (
-        f"<table><thead><tr>{line(headings, 'th')}</tr></thead><tbody>{body}</tbody></table>"
-    )
+    return f"<table><thead><tr>{line(headings, 'th')}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def decks():
@@ -255,7 +252,9 @@ def read(path, course):
             deck.slides.append(_slide(source, course))
         except NotThere as missing:
             title = (re.search(r"^## (.+)$", source, re.MULTILINE) or [0, "without a title"])[1]
-            raise NotThere(f"book/slides/{path.name}, slide {number} ({title}): {missing}") from None
+            raise NotThere(
+                f"book/slides/{path.name}, slide {number} ({title}): {missing}"
+            ) from None
     return deck
 
 
