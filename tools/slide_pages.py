@@ -92,11 +92,11 @@ class Pages:
         numbers = [str(int(n)) for n in str(front["chapters"]).split()]
         chapters = f"chapter{'s' * (len(numbers) > 1)} {', '.join(numbers)}"
         title = (
-            f'<section class="title"><p class="label">{escape(front["part"])}</p>'
+            f'<section class="title"><div class="sheet"><p class="label">{escape(front["part"])}</p>'
             f"<h1>{escape(front['title'])}</h1>"
             f'<p class="question">{escape(front["question"])}</p>'
             f'<p class="quiet">{front["minutes"]} minutes · {chapters} of <a href="{self.site}">'
-            "Sinusoidal positional encoding</a> · CC BY 4.0</p>"
+            "Sinusoidal positional encoding</a> · CC BY 4.0</p></div>"
             '<aside class="notes"><p>Keys: arrows, S for this window, D for dark, O for all slides,'
             " F for the whole screen, B for a black one, ? for all of them.</p></aside></section>"
         )
@@ -135,9 +135,10 @@ class Pages:
                 notes.append(f"<p><b>{words}:</b> {text}</p>")
         kind = "predict" if slide.predict else "slide"
         return (
-            f'<section class="{kind}" data-timing="{60 * slide.notes["minutes"]}">{label}'
+            f'<section class="{kind}" data-timing="{60 * slide.notes["minutes"]}">'
+            f'<div class="sheet">{label}'
             f"<h2>{self.markdown.renderInline(slide.title)}</h2>"
-            f'<div class="body">{body}</div>{foot}'
+            f'<div class="body">{body}</div>{foot}</div>'
             f'<aside class="notes">{"".join(notes)}</aside></section>'
         )
 
