@@ -77,7 +77,7 @@ slides: ## build the lecture decks, their handouts and the pack of figures into 
 
 exercises: ## write the chapters without the solutions of their exercises into _build/exercises
 	@$(SETUP) test
-	$(PY) tools/exercises.py "$(OUT)"
+	$(PY) tools/hand_out.py "$(OUT)"
 
 format: ## let ruff repair and format what it can
 	@$(SETUP) lint

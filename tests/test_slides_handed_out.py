@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import exercises as tool
+import hand_out as tool
 import nbformat
 import pytest
 
@@ -113,7 +113,7 @@ def test_nothing_that_is_left_needs_a_solution(path):
 
 def test_the_command_writes_every_chapter(tmp_path):
     done = subprocess.run(
-        [sys.executable, str(ROOT / "tools/exercises.py"), str(tmp_path)],
+        [sys.executable, str(ROOT / "tools/hand_out.py"), str(tmp_path)],
         check=False,
         capture_output=True,
         text=True,

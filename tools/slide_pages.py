@@ -92,7 +92,8 @@ class Pages:
         numbers = [str(int(n)) for n in str(front["chapters"]).split()]
         chapters = f"chapter{'s' * (len(numbers) > 1)} {', '.join(numbers)}"
         title = (
-            f'<section class="title"><div class="sheet"><p class="label">{escape(front["part"])}</p>'
+            '<section class="title"><div class="sheet">'
+            f'<p class="label">{escape(front["part"])}</p>'
             f"<h1>{escape(front['title'])}</h1>"
             f'<p class="question">{escape(front["question"])}</p>'
             f'<p class="quiet">{front["minutes"]} minutes · {chapters} of <a href="{self.site}">'

@@ -1,7 +1,7 @@
 """Write the chapters without the solutions of their exercises, to hand out.
 
-    python tools/exercises.py          # to _build/exercises
-    python tools/exercises.py /tmp     # to /tmp/_build/exercises
+    python tools/hand_out.py          # to _build/exercises
+    python tools/hand_out.py /tmp     # to /tmp/_build/exercises
 
 Left out are the cells with solutions, and the folded answers below the heading Exercises. The
 answers to what a chapter lets its reader predict stay: the next paragraph tells them anyway.
