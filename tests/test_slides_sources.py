@@ -203,7 +203,7 @@ BROKEN = {
     "[[expect comparison-16 | rope | verdict | open]]": "rests on 'open', and it says 'worse'",
     "[[expect deriving-the-formula-15 | position 7]]": "no longer matches 'position 7'",
     "[[by post: LF - XX]]": "has no [[by post: LF - XX]]",
-    "[[numbr post: LF - QS]]": "has no [[numbr post: LF - QS]]",
+    "[[amount post: LF - QS]]": "has no [[amount post: LF - QS]]",
     "[[holds higher post: LF - QS]]": "no longer holds",
 }
 
