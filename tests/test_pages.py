@@ -411,7 +411,7 @@ def test_the_sections_that_slides_lead_to_are_there(documents):
     from slide_sources import Course, decks, read
 
     course = Course()
-    pages = Pages(course, "")
+    pages = Pages(course, "", "")
     for path in decks():
         for slide in read(path, course).slides:
             chapter, title, _ = slide.notes["from"]

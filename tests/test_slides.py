@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import zipfile
+from importlib.util import find_spec
 from pathlib import Path
 
 import build_slides
@@ -66,9 +67,7 @@ def built(tmp_path_factory):
     """
     if "SINPE_SLIDES" in os.environ:
         return (ROOT / os.environ["SINPE_SLIDES"]).resolve()
-    try:
-        import sphinx_revealjs  # noqa: F401
-    except ImportError:
+    if find_spec("sphinx_revealjs") is None:
         (pytest.fail if os.environ.get("CI") else pytest.skip)(
             "the extra `slides` is not installed"
         )
@@ -270,7 +269,7 @@ def test_a_formula_with_an_error_stops_the_build(browser):
     from slide_pages import Pages
     from slide_sources import NotThere
 
-    made = Pages(Course(), "https://example.org/")
+    made = Pages(Course(), "https://example.org/", "A")
     made._html(r"$x^2$ and $\frac{1$")
     with pytest.raises(NotThere, match=r"the formula '\\\\frac\{1' has an error"):
         made.typeset(browser)

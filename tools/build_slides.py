@@ -24,11 +24,11 @@ NO_BROWSER = (
 )
 
 
-def site():
-    """The address of the published site, which follows from the repository's."""
+def published():
+    """(address of the published site, which follows from the repository's; author)"""
     config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
     owner, name = config["repository"]["url"].rstrip("/").split("/")[-2:]
-    return f"https://{owner}.github.io/{name}/"
+    return f"https://{owner}.github.io/{name}/", config["author"]
 
 
 def build(target):
@@ -40,7 +40,7 @@ def build(target):
     from slide_sources import Course, Filler, NotThere, decks, read
 
     course = Course()
-    pages = Pages(course, site())
+    pages = Pages(course, *published())
     made, html = [], {}
     try:
         for path in decks():

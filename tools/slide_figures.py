@@ -6,7 +6,7 @@ import zipfile
 
 README = """\
 Figures of the course “Sinusoidal positional encoding”, as its notebooks store them. Text and
-figures: CC BY 4.0, the sinpe authors.
+figures: CC BY 4.0.
 
 NAME.svg   sharp at any size; its ink is light where a program shows it in dark mode
 NAME.png   the same on white

@@ -54,8 +54,8 @@ class Pages:
     called between the last `deck` or `handout` and the first `finish`.
     """
 
-    def __init__(self, course, site):
-        self.course, self.site = course, site
+    def __init__(self, course, site, author):
+        self.course, self.site, self.author = course, site, author
         self.formulas, self.typeset_formulas, self.pictures = {}, {}, {}
         self.markdown = MarkdownIt("commonmark", {"html": True, "typographer": True})
         self.markdown.enable(["table", "smartquotes"])
@@ -151,8 +151,9 @@ class Pages:
             f"{front['title']} (handout)",
             styles,
             f"<header><h1>{escape(front['title'])}</h1><p>{escape(front['part'])}</p></header>"
-            f"<main>{self._html(text)}</main><footer>From “Sinusoidal positional encoding”, the"
-            f' sinpe authors, CC BY 4.0 · <a href="{self.site}">{self.site}</a></footer>',
+            f"<main>{self._html(text)}</main><footer>From “Sinusoidal positional encoding” ·"
+            f" {escape(self.author)} · CC BY 4.0 ·"
+            f' <a href="{self.site}">{self.site}</a></footer>',
             [],
         )
 
