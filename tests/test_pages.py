@@ -370,6 +370,55 @@ def test_a_wide_table_scrolls_in_a_box_of_its_own(chapter):
     assert min(boxes.first.locator("td").first.evaluate(ink)) > 150
 
 
+def test_the_projector_view_hides_code_and_solutions_and_stays(browser, address):
+    """By the address and by a button that says whether it is on, for all chapters of the window."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
+    page = context.new_page()
+    code = page.locator(".bd-article div.cell :is(.cell_input, details.hide)")
+
+    def shown():
+        on = page.evaluate("document.documentElement.hasAttribute('data-projector')")
+        visible = code.evaluate_all("all => all.filter((one) => one.checkVisibility()).length")
+        pressed = page.locator(".projector-button").get_attribute("aria-pressed")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+        return on, visible == 0, page.locator(".bd-sidebar-primary").is_visible(), pressed
+
+    assert load(page, address, f"{NOTEBOOKS[0]}.html") == []
+    size = "parseFloat(getComputedStyle(document.querySelector('article p')).fontSize)"
+    plain = page.evaluate(size)
+    assert shown() == (False, False, True, "false")
+    page.locator(".projector-button").click()
+    assert shown() == (True, True, False, "true") and page.evaluate(size) > 1.2 * plain
+    assert page.locator(".bd-article figure img").first.is_visible()
+    load(page, address, f"{NOTEBOOKS[1]}.html")
+    assert shown() == (True, True, False, "true")
+    page.locator(".projector-button").press("Enter")
+    assert shown()[0] is False
+    load(page, address, f"{NOTEBOOKS[2]}.html?projector")
+    assert shown() == (True, True, False, "true")
+    page.emulate_media(media="print")  # paper is as it was
+    assert code.evaluate_all("all => all.some((one) => one.checkVisibility())")
+    page.emulate_media(media="screen")
+    load(page, address, f"{NOTEBOOKS[2]}.html?projector=off")
+    assert shown() == (False, False, True, "false")
+    load(page, address, f"{TOC['root']}.html")
+    assert page.locator(".projector-button").count() == 0
+    context.close()
+
+
+def test_the_sections_that_slides_lead_to_are_there(documents):
+    from slide_pages import Pages
+    from slide_sources import Course, decks, read
+
+    course = Course()
+    pages = Pages(course, "", "")
+    for path in decks():
+        for slide in read(path, course).slides:
+            chapter, title, _ = slide.notes["from"]
+            page, _, anchor = pages.address(chapter, title).partition("#")
+            assert documents[page].find(id=anchor), f"{path.name}: {page}#{anchor}"
+
+
 def test_the_search_finds_a_chapter(browser, address):
     page = browser.new_page()
     load(page, address, "search.html?q=wavelength")
