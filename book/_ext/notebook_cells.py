@@ -75,8 +75,8 @@ class WrapSentences(SphinxPostTransform):
 
 
 class NameParagraphs(SphinxPostTransform):
-    """A paragraph that begins with one of the course's signs in bold gets a class of that name, and
-    so has the box around it: notebooks hold plain Markdown, which has no other way to say it.
+    """A paragraph that begins with one of the course's signs in bold gets a class of that name:
+    notebooks hold plain Markdown, which has no other way to say it.
     """
 
     default_priority = 198
@@ -84,10 +84,11 @@ class NameParagraphs(SphinxPostTransform):
 
     def run(self, **kwargs):
         for strong in self.document.findall(nodes.strong):
-            paragraph = strong.parent
-            sign = SIGN.match(strong.astext())
-            if sign and isinstance(paragraph, nodes.paragraph) and paragraph.index(strong) == 0:
-                paragraph["classes"].append(sign[0].lower())
+            paragraph, sign = strong.parent, SIGN.match(strong.astext())
+            if sign and isinstance(paragraph, nodes.paragraph):
+                before = paragraph.children[: paragraph.index(strong)]  # MyST puts "" there
+                if not any(node.astext() for node in before):
+                    paragraph["classes"].append(sign[0].lower())
 
 
 def _open(self, node):
