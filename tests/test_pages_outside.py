@@ -5,6 +5,7 @@ import importlib
 import json
 import re
 import xml.etree.ElementTree as ET
+from statistics import fmean
 from urllib.parse import urlsplit
 
 import pytest
@@ -12,7 +13,7 @@ from browser import chromium, served, watch
 from pages import CONFIG, NOTEBOOKS, PAGES, ROOT, TOC
 
 import sinpe
-from sinpe.experiments import load_records
+from sinpe.experiments import analysis, get_study, load_records
 
 OWNER, NAME = CONFIG["repository"]["url"].split("/")[-2:]
 BASE = f"https://{OWNER}.github.io/{NAME}/"
@@ -155,18 +156,11 @@ def test_the_three_results_are_those_of_the_chapters(documents):
     shown = [image["src"].rsplit("/", 1)[1] for image in page.select(".results img")]
     assert shown == ["fig-06-answer.svg", "fig-14-length.svg", "fig-03-matrix.svg"]
     text = " ".join(page.select_one(".results").get_text(" ").split())
-    lost = {}
-    for method in ("rope", "alibi", "transformer-xl"):
-        runs = [
-            record["metrics"]
-            for record in load_records("length")
-            if record["config"]["position"] == method
-            and record["config"]["steps"] == 2000
-            and not record["config"]["position_options"]
-            and "windows_1024" in record["metrics"]
-        ]
-        rises = [run["windows_1024"] - run["windows_64"] for run in runs]
-        lost[method] = sum(rises) / len(rises)
+    study, lost = get_study("length"), {}
+    for cell, runs in analysis.by_cell(study, load_records(study)).items():
+        if cell.config.steps == 2000 and cell.arm in ("rope", "alibi", "transformer-xl"):
+            measured = [run["metrics"] for run in runs.values()]
+            lost[cell.arm] = fmean(m["windows_1024"] - m["windows_64"] for m in measured)
     wanted = "rotary loses {rope:.2f} nats, ALiBi {alibi:.2f}, and Transformer-XL’s term {xl:.2f}"
     assert wanted.format(xl=lost["transformer-xl"], **lost) in text
     said = page.select(".results img")[2]["alt"]

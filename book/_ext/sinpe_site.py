@@ -7,8 +7,7 @@ from pathlib import Path
 
 from sinpe import __version__, explorers
 
-# its end is the first one that no tag of a formula follows
-FORMULA = r'<span class="math notranslate nohighlight">(?:(?!</mjx-container>).)*</mjx-container></span>'
+FORMULA = r'<span class="math notranslate nohighlight">.*?</mjx-container></span>'
 
 
 def _derive_addresses(app, config):

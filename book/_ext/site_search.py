@@ -64,12 +64,11 @@ def _tidy(text):
 
 
 def _collect(app, pagename, templatename, context, doctree):
-    if doctree is not None and not hasattr(app.env, "site_search"):
-        app.env.site_search = {}
     if doctree is not None:
+        app.env.site_search = getattr(app.env, "site_search", {})
         app.env.site_search[pagename] = [
             re.sub("<[^>]*>", "", context["title"]) if pagename != app.config.root_doc else "",
-            sections(app.env.get_doctree(pagename)),
+            sections(doctree),
         ]
 
 
@@ -106,7 +105,13 @@ def _load(app, pagename, templatename, context, doctree):
         app.add_js_file("search.js", loading_method="defer")
 
 
+def _no_other_index(app):
+    """Sphinx's own, of whole pages, would take seconds and nobody would read it."""
+    app.builder.index_page = lambda *page: None
+
+
 def setup(app):
+    app.connect("builder-inited", _no_other_index)
     app.connect("html-page-context", _collect)
     app.connect("html-page-context", _load)
     app.connect("build-finished", _write)

@@ -74,11 +74,13 @@ def drawn(page, known):
 
 def lighter(page):
     """The page without the files that it does not need."""
-    body = page[page.find("<body") :]
+    head, mark, body = page.partition("</head>")
     for file, sign in NEEDED_BY.items():
         if sign is None or sign not in body:
-            page = re.sub(SCRIPT.format(re.escape(file)), "", page)
-    return SETTINGS.sub("", page) if NEEDED_BY["togglebutton.js"] not in body else page
+            head = re.sub(SCRIPT.format(re.escape(file)), "", head)
+    if NEEDED_BY["togglebutton.js"] not in body:
+        head = SETTINGS.sub("", head)
+    return head + mark + body
 
 
 def _wrap(app):
