@@ -108,6 +108,7 @@ def _load(app, pagename, templatename, context, doctree):
 def _no_other_index(app):
     """Sphinx's own, of whole pages, would take seconds and nobody would read it."""
     app.builder.index_page = lambda *page: None
+    app.builder.dump_search_index = lambda: None
 
 
 def setup(app):
