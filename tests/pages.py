@@ -52,21 +52,26 @@ RAW_TEX = re.compile(r"\$\$|\\\(|\\\[|\\[a-zA-Z]{2,}")
 # or out of a box that cuts them off, and do not lie in one that scrolls.
 CUT = """() => {
   const width = document.documentElement.clientWidth, cut = [];
-  const parts = 'mjx-container, img, table, pre, figure, sinpe-clocks, sinpe-heatmap, sinpe-similarity';
+  const parts = 'mjx-container, img, table, pre, figure, [d-model]';
   for (const part of document.querySelectorAll(`article :is(${parts})`)) {
     if (!part.checkVisibility()) continue;
     const drawn = part.matches('mjx-container') ? part.querySelector('mjx-math') : part;
     for (const { left, right } of drawn.getClientRects()) {
       let from = 0, to = width, scrolls = false;
-      for (let box = part.parentElement; box && box.localName !== 'article'; box = box.parentElement) {
+      for (let box = part.parentElement; box?.localName !== 'article'; box = box.parentElement) {
         const how = getComputedStyle(box).overflowX, edge = box.getBoundingClientRect();
         if (['auto', 'scroll'].includes(how)) { scrolls = true; break; }
-        if (['hidden', 'clip'].includes(how)) [from, to] = [Math.max(from, edge.left), Math.min(to, edge.right)];
+        if (['hidden', 'clip'].includes(how)) {
+          from = Math.max(from, edge.left);
+          to = Math.min(to, edge.right);
+        }
       }
       const lost = Math.max(right - to, from - left);
       if (!scrolls && lost > 1) {
-        const what = part.querySelector('math')?.textContent ?? part.getAttribute('alt') ?? part.textContent;
-        cut.push(`${part.localName} loses ${Math.round(lost)} px: ${what.trim().slice(0, 60)}`);
+        const formula = part.querySelector('math')?.textContent;
+        const what = formula ?? part.getAttribute('alt') ?? part.textContent;
+        const name = what.trim().slice(0, 60);
+        cut.push(`${part.localName} loses ${Math.round(lost)} px: ${name}`);
         break;
       }
     }

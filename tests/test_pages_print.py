@@ -58,7 +58,12 @@ def test_solutions_are_open(paper):
 
 
 def test_what_only_a_screen_needs_is_left_out(paper):
-    for part in (".bd-header-article", "button.copybtn", ".bd-sidebar-primary", ".prev-next-footer"):
+    for part in (
+        ".bd-header-article",
+        "button.copybtn",
+        ".bd-sidebar-primary",
+        ".prev-next-footer",
+    ):
         assert all(not piece.is_visible() for piece in paper.locator(part).all()), part
 
 

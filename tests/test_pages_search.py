@@ -18,7 +18,7 @@ QUERIES = {
     "learned vs sinusoidal": ("08_learned", "A learned table"),
     "length generalization": ("13_longer_context|glossary", "Longer context|Length"),
     "extrapolate": ("13_longer_context", "extrapolate|Longer|beyond"),
-    "sin and cos both": ("02_deriving", "[Ss]ine and cosine"),
+    "sin and cos both": ("02_deriving", "(?i)sine and cosine"),
     "NoPE": ("glossary|01_order", "NoPE|Order"),
     "permutation": ("01_order", "permutation|Order"),
     "concatenate": ("05_adding", "concatenat|Adding"),

@@ -91,9 +91,7 @@ def _write(app, error):
         return
     static = Path(app.outdir) / "_static"
     (static / "formulas.css").write_text(stylesheet(), encoding="utf-8")
-    shutil.copytree(
-        _mathjax() / "output/chtml/fonts/woff-v2", static / FONTS, dirs_exist_ok=True
-    )
+    shutil.copytree(_mathjax() / "output/chtml/fonts/woff-v2", static / FONTS, dirs_exist_ok=True)
 
 
 def _link(app, pagename, templatename, context, doctree):

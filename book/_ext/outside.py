@@ -42,6 +42,7 @@ def _describe(app, pagename, templatename, context, doctree):
         "image:height": "630",
         "image:alt": "The title beside the striped heat map of the code.",
     }
+    data = _structured(app, pagename, title, text)
     context["metatags"] += "\n".join(
         [
             "",
@@ -51,7 +52,7 @@ def _describe(app, pagename, templatename, context, doctree):
                 for name, value in previews.items()
             ),
             '<meta name="twitter:card" content="summary_large_image" />',
-            f'<script type="application/ld+json">{_structured(app, pagename, title, text)}</script>',
+            f'<script type="application/ld+json">{data}</script>',
         ]
     )
 
@@ -87,7 +88,11 @@ def _structured(app, pagename, title, text):
     else:
         data |= {
             "author": who,
-            "isPartOf": {"@type": "Course", "name": app.config.html_title, "url": f"{base}{root}.html"},
+            "isPartOf": {
+                "@type": "Course",
+                "name": app.config.html_title,
+                "url": f"{base}{root}.html",
+            },
         }
     return json.dumps(data, ensure_ascii=False).replace("</", "<\\/")
 
@@ -114,15 +119,19 @@ def lost(app):
 <title>No such page — {name}</title>
 <style>
 :root {{ color-scheme: light dark; }}
-body {{ font: 1.1rem/1.6 system-ui, sans-serif; max-width: 34rem; margin: 15vh auto; padding: 0 1.2rem; }}
-a {{ color: light-dark(#0f5cc0, #8ab8ff); }} input, button {{ font: inherit; padding: .3rem .6rem; }}
+body {{ font: 1.1rem/1.6 system-ui, sans-serif; max-width: 34rem; margin: 15vh auto; }}
+body {{ padding: 0 1.2rem; }}
+a {{ color: light-dark(#0f5cc0, #8ab8ff); }}
+input, button {{ font: inherit; padding: .3rem .6rem; }}
 </style>
 </head>
 <body>
 <main>
 <h1>No page at this position</h1>
 <p>A code exists for every position; a page does not. It may have moved.</p>
-<form action="{base}search.html"><label>Search the course: <input type="search" name="q" /></label> <button>Search</button></form>
+<form action="{base}search.html">
+<label>Search the course: <input type="search" name="q" /></label> <button>Search</button>
+</form>
 <p><a href="{base}{app.config.root_doc}.html">{name}: the first page</a></p>
 </main>
 </body>
@@ -155,7 +164,8 @@ def for_models(app, said):
         f"# {app.config.html_title}\n\n> {said[root][1]}\n\n"
         "An open course: notebooks with stored outputs that are run again and compared, and the"
         f" package `sinpe` {sinpe.__version__} that they import. Sources:"
-        f" {app.config.html_theme_options['repository_url']}. Text: CC BY 4.0. Code: MIT.\n\n{lists}"
+        f" {app.config.html_theme_options['repository_url']}. Text: CC BY 4.0. Code: MIT.\n\n"
+        f"{lists}"
     )
 
 

@@ -2,7 +2,7 @@
 stands for a link in other places. Each is drawn from what the package computes. Figures of chapters
 that the landing page shows come from their stored outputs.
 
-In a page of book/: `<i data-part="2"></i>` and `<img data-figure="06_embedding_scaling fig-06-answer">`.
+In a page of book/: `<i data-part="2"></i>`, `<img data-figure="03_building_it fig-03-matrix">`.
 """
 
 import json
@@ -161,15 +161,12 @@ def card(path):
 
     figure = Figure(figsize=(12, 6.3), dpi=100, facecolor="#0e2233")
     axes = figure.add_axes((0.56, 0, 0.44, 1))
-    axes.imshow(
-        sinusoidal_encoding(64, 48), cmap="RdBu_r", aspect="auto", interpolation="nearest"
-    )
+    axes.imshow(sinusoidal_encoding(64, 48), cmap="RdBu_r", aspect="auto", interpolation="nearest")
     axes.set_axis_off()
     say = {"color": "white", "x": 0.05, "va": "top"}
     figure.text(y=0.82, s="Sinusoidal\npositional\nencoding", size=54, weight="bold", **say)
-    figure.text(
-        y=0.30, s="How a Transformer knows where a token is.\nAn open course in notebooks.", size=19, **say
-    )
+    line = "How a Transformer knows where a token is.\nAn open course in notebooks."
+    figure.text(y=0.30, s=line, size=19, **say)
     figure.savefig(path, metadata={"Software": None})
 
 

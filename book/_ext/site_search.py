@@ -48,7 +48,8 @@ def sections(doctree):
     for section in doctree.findall(nodes.section):
         own = [child for child in section.children if not isinstance(child, nodes.section)]
         title = words(own[0]).strip() if own and isinstance(own[0], nodes.title) else ""
-        text = "".join(words(child) for child in own[1:] if not isinstance(child, addnodes.glossary))
+        prose = [child for child in own[1:] if not isinstance(child, addnodes.glossary)]
+        text = "".join(map(words, prose))
         anchor = section["ids"][-1] if found else ""
         found.append([anchor, title, _tidy(text)])
         for glossary in (child for child in own if isinstance(child, addnodes.glossary)):
