@@ -10,6 +10,7 @@ import nbformat
 import numpy as np
 import pytest
 from browser import watch
+from docutils import nodes
 from pages import CONFIG, NOTEBOOKS, PAGES, ROOT, load
 
 import sinpe
@@ -287,6 +288,31 @@ def test_the_numbers_in_the_claims():
     ] == pytest.approx(10**0.5)
     gaps = np.sqrt(2 * 2 - 4 * sinpe.similarity(np.arange(1, 200_001), 4)).min()
     assert 0.001 < gaps < 0.002
+
+
+def test_chapters_lead_to_the_glossary(documents):
+    """Each does, once a term, and to terms that exist (test_links… checks the anchors)."""
+    for name in NOTEBOOKS:
+        links = [a["href"] for a in documents[f"{name}.html"].select("article a.term")]
+        assert links and len(set(links)) == len(links), name
+        assert all("book/glossary.html#term-" in link for link in links), name
+
+
+def test_the_first_use_of_a_term_in_prose_is_linked(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "book" / "_ext")
+    document = nodes.section(
+        "",
+        nodes.title("", "Shift matrix"),
+        nodes.paragraph("", "", nodes.strong("", "shift matrix"), nodes.Text(" ulps, a base")),
+        nodes.paragraph("", "Two shift matrixs, a shift matrix, and a reshift matrix."),
+    )
+    terms = ["Base", "Shift matrix", "ulp"]
+    import_module("terms").linked(
+        document, terms, lambda term, words: nodes.reference("", words, refuri=term)
+    )
+    links = [(a["refuri"], a.astext()) for a in document.findall(nodes.reference)]
+    assert links == [("ulp", "ulps"), ("Shift matrix", "shift matrixs")]
+    assert document.astext().endswith("a shift matrix, and a reshift matrix.")
 
 
 @pytest.fixture
