@@ -100,6 +100,7 @@ class Transformer(nn.Module):
             )
         for method in positions:
             _check_fit(method, config)
+        self.axes = _axes(positions)
         if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
             raise ValueError(f"seed must be a non-negative integer, got {seed!r}")
         if seed >= 2**64:
@@ -126,7 +127,8 @@ class Transformer(nn.Module):
     def forward(self, tokens, positions=None, attention_mask=None):
         """tokens: integers (batch, seq) -> logits (batch, seq, vocab_size).
 
-        positions: (seq,), (1, seq) or (batch, seq); None means 0 … seq − 1.
+        positions: (seq,), (1, seq) or (batch, seq); None means 0 … seq − 1. For a method on
+            several axes (seq, axes), (1, seq, axes) or (batch, seq, axes), which have to be given.
         attention_mask: True where a key may be read, (batch, seq) for padding or (batch, seq, seq)
             for packed rows; on top of the causal mask. A token always sees itself, so that padding
             rows stay finite. The positions of padding may be anything that the method has codes
@@ -135,8 +137,14 @@ class Transformer(nn.Module):
         tokens = self._check_tokens(tokens)
         batch, length = tokens.shape
         if positions is None:
+            if self.axes is not None:
+                raise ValueError(
+                    f"positions must be given, ({length}, {self.axes}) or (batch, {length},"
+                    f" {self.axes}): the order of tokens does not say where they stand on"
+                    f" {self.axes} axes; got None"
+                )
             positions = torch.arange(length, device=tokens.device)
-        positions = check_positions("positions", positions, length, batch, "tokens has")
+        positions = check_positions("positions", positions, length, batch, "tokens has", self.axes)
         mask = self._mask(attention_mask, batch, length, tokens.device)
         x = self.layers[0].attention.position.embed(self.embedding(tokens), positions)
         x = self.dropout(x)
@@ -276,6 +284,24 @@ class Attention(nn.Module):
         if mask is not None:
             scores = scores.masked_fill(~mask, -math.inf)
         return scores.softmax(-1).to(v.dtype) @ v
+
+
+def _axes(methods):
+    """How many numbers a position is, by the methods that look at it; None for a number alone."""
+    openings = ("embed", "rotate", "score_bias")
+    asked = {
+        method.axes: method
+        for method in methods
+        if any(getattr(type(method), o) is not getattr(PositionMethod, o) for o in openings)
+    }
+    if len(asked) > 1:
+        raise ValueError(
+            "position must be methods that read the same positions, got "
+            + ", ".join(
+                f"{type(method).__name__} with axes={axes}" for axes, method in asked.items()
+            )
+        )
+    return next(iter(asked), None)
 
 
 def _check_fit(method, config):

@@ -357,7 +357,8 @@ def test_compiled_codes_can_be_differentiated_by_the_position():
 
 
 @pytest.mark.parametrize(
-    "name", ["Rotary", "XPos", "Alibi", "TransformerXLRelative", "SinusoidalEncoding"]
+    "name",
+    ["Rotary", "RotaryAxes heads", "XPos", "Alibi", "TransformerXLRelative", "SinusoidalEncoding"],
 )
 def test_gradients_by_the_position_are_right_at_whole_positions_too(name):
     """A short way through consecutive positions must not cut them."""

@@ -4,7 +4,7 @@ however it is cut.
 
 import pytest
 import torch
-from test_positions_rules import DYNAMIC, HD, MAKERS, D, H, make
+from test_positions_rules import DYNAMIC, HD, MAKERS, D, H, counted, make, placed
 
 import sinpe
 from sinpe import (
@@ -55,9 +55,9 @@ def test_padding_anywhere_changes_nothing(name, side, place):
     for at in (positions, positions[None], positions.expand(2, -1), positions.double()):
         if name == "LearnedEncoding" and at.is_floating_point():
             continue
-        out = model(tokens, at, mask.expand(2, -1))
+        out = model(tokens, placed(method, at), mask.expand(2, -1))
         assert out.isfinite().all()
-        assert torch.allclose(out[:, mask], model(text), atol=1e-5)
+        assert torch.allclose(out[:, mask], model(text, counted(method, 12)), atol=1e-5)
 
 
 @torch.no_grad()
@@ -85,10 +85,10 @@ def test_packed_rows_equal_each_text_alone_or_are_refused(name):
         with pytest.raises(ValueError, match=words):
             model(packed, places, mask[None])
         return
-    out = model(packed, places, mask[None])
+    out = model(packed, placed(method, places), mask[None])
     assert out.isfinite().all()
-    assert torch.allclose(out[:, :20], model(texts[0]), atol=1e-5)
-    assert torch.allclose(out[:, 20:25], model(texts[1]), atol=1e-5)
+    assert torch.allclose(out[:, :20], model(texts[0], counted(method, 20)), atol=1e-5)
+    assert torch.allclose(out[:, 20:25], model(texts[1], counted(method, 5)), atol=1e-5)
 
 
 def test_moved_padding_stands_on_the_first_token_of_its_row():
@@ -134,6 +134,11 @@ def test_a_wrapper_says_what_its_method_says():
         def embed(self, x, positions):
             return x + 1
 
+    class Placed(sinpe.RotaryAxes):
+        def embed(self, x, positions):
+            return x + 1
+
+    assert Amplitude(Placed(HD, sinpe.axial_frequencies((4, 4))), 2.0).axes == 2
     both = Amplitude(Both(HD), 2.0)
     assert both.causal_only and not both.storable_keys
     mask = torch.tensor([[0, 1, 1]])

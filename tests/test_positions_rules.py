@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 import sinpe
-from sinpe import Rotary, T5Bias
+from sinpe import Rotary, RotaryAxes, T5Bias
 
 H, HD, D = 4, 8, 32
 EXTENSIONS = {
@@ -25,7 +25,15 @@ EXTENSIONS = {
 }
 # what a constructor is given where it asks for it; max_len also where it does not, so that
 # positions run beyond the rows that are kept ready
-ARGUMENTS = {"d_model": D, "n_heads": H, "head_dim": HD, "max_len": 64, "max_distance": 3}
+ARGUMENTS = {
+    "d_model": D,
+    "n_heads": H,
+    "head_dim": HD,
+    "max_len": 64,
+    "max_distance": 3,
+    "frequencies": sinpe.axial_frequencies((4, 4)),
+}
+MIXED = sinpe.mixed_frequencies(4, n_heads=H, generator=torch.Generator().manual_seed(0))
 METHODS = {
     name: method
     for name in sinpe.__all__
@@ -54,6 +62,9 @@ MAKERS = {
     "T5Bias bidirectional": lambda: T5Bias(H, n_buckets=8, max_distance=12, bidirectional=True),
     "Rotary half": lambda: Rotary(HD, layout="half"),
     "Rotary partial": lambda: Rotary(HD, rotary_dim=4),
+    "RotaryAxes half": lambda: RotaryAxes(HD, sinpe.section_frequencies((2, 1, 1)), "half"),
+    "RotaryAxes heads": lambda: RotaryAxes(HD, MIXED),
+    "RotaryAxes learned": lambda: RotaryAxes(HD, MIXED, learned=True),
     **{
         f"Rotary {name}": lambda extension=extension: Rotary(HD, extension=extension)
         for name, extension in EXTENSIONS.items()
@@ -88,6 +99,18 @@ def tensors(batch=2, length=6, dtype=torch.float64):
     return x.to(dtype), q.to(dtype), k.to(dtype)
 
 
+def placed(method, positions):
+    """Positions as the method reads them: on several axes, the same number on each."""
+    if method.axes is None:
+        return positions
+    return positions[..., None].expand(*positions.shape, method.axes)
+
+
+def counted(method, length):
+    """0 … length − 1 for a model with this method: None says it, but for several axes."""
+    return None if method.axes is None else placed(method, torch.arange(length))
+
+
 class AllOpenings(nn.Module):
     """Everything a method does to a sequence, in one call: embeddings, and scores before mask and
     softmax.
@@ -98,6 +121,7 @@ class AllOpenings(nn.Module):
         self.method = method
 
     def forward(self, x, q, k, q_positions, k_positions):
+        q_positions, k_positions = (placed(self.method, p) for p in (q_positions, k_positions))
         q, k = self.method.rotate(q, k, q_positions, k_positions)
         scores = q @ k.transpose(-2, -1) / math.sqrt(HD)
         bias = self.method.score_bias(q, k, q_positions, k_positions)
@@ -167,7 +191,8 @@ def test_positions_with_gaps_are_served_like_any_others(name):
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16])
 def test_embed_and_rotate_keep_type_shape_and_device_and_bias_is_float32_or_wider(name, dtype):
-    method, (x, q, k), positions = make(name), tensors(dtype=dtype), torch.arange(6)
+    method, (x, q, k) = make(name), tensors(dtype=dtype)
+    positions = placed(method, torch.arange(6))
     assert method.embed(x, positions).dtype == dtype and method.embed(x, positions).shape == x.shape
     turned = method.rotate(q, k, positions, positions)
     for before, after in zip((q, k), turned, strict=True):
@@ -212,6 +237,7 @@ def test_autocast_changes_nothing_beyond_the_product_itself(name):
     method, (x, q, k), positions = make(name), tensors(dtype=torch.float32), torch.arange(6) + 1000
     if name == "LearnedEncoding":
         positions = torch.arange(6)
+    positions = placed(method, positions)
     plain = (
         method.embed(x, positions),
         *method.rotate(q, k, positions, positions),
@@ -280,7 +306,8 @@ def test_empty_sequences_pass(name):
 
 @pytest.mark.parametrize("wrong", ["q_positions", "k_positions", "x_positions"])
 def test_positions_of_a_wrong_length_are_refused_by_name(name, wrong):
-    method, (x, q, k), good, bad = make(name), tensors(), torch.arange(6), torch.arange(5)
+    method, (x, q, k) = make(name), tensors()
+    good, bad = (placed(method, torch.arange(length)) for length in (6, 5))
     calls = {
         "q_positions": [
             lambda: method.rotate(q, k, bad, good),
@@ -297,6 +324,9 @@ def test_positions_of_a_wrong_length_are_refused_by_name(name, wrong):
         if getattr(type(method), opening) is not getattr(sinpe.PositionMethod, opening):
             said = refusal(call)
             shapes = r"positions must have shape \(6,\) or \(batch, 6\), got \(5,\)"
+            if method.axes is not None:
+                own = f"6, {method.axes}"
+                shapes = rf"positions must have shape \({own}\) or \(batch, {own}\), got \(5,"
             assert re.match(rf"ValueError: .*{shapes}", said), (
                 f"{opening} was given 5 positions for 6 tokens, and {said}: take positions"
                 " through check_embeddings or check_pair of sinpe/positions/checks.py"
@@ -329,12 +359,12 @@ def test_sizes_that_are_none_are_refused_by_name(name):
 
 @torch.no_grad()
 def test_works_in_the_transformer_by_one_argument(name):
-    config = sinpe.TransformerConfig(11, d_model=D, n_layers=2, n_heads=H, d_ff=24)
+    config, method = sinpe.TransformerConfig(11, D, n_layers=2, n_heads=H, d_ff=24), make(name)
     model, tokens = (
-        sinpe.Transformer(config, make(name)),
+        sinpe.Transformer(config, method),
         torch.randint(11, (2, 6), generator=torch.Generator().manual_seed(0)),
     )
     padded = torch.cat([torch.zeros(2, 3, dtype=torch.long), tokens], 1)
-    positions = (torch.arange(9) - 3).clamp(min=0)
+    positions = placed(method, (torch.arange(9) - 3).clamp(min=0))
     out = model(padded, positions, torch.arange(9).ge(3).expand(2, -1))
-    assert torch.allclose(out[:, 3:], model(tokens), atol=1e-4)
+    assert torch.allclose(out[:, 3:], model(tokens, counted(method, 6)), atol=1e-4)

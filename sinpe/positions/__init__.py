@@ -3,6 +3,13 @@
 """
 
 from sinpe.positions.alibi import Alibi, alibi_slopes
+from sinpe.positions.axes import (
+    axial_frequencies,
+    grid_positions,
+    mixed_frequencies,
+    mrope_positions,
+    section_frequencies,
+)
 from sinpe.positions.base import PositionMethod, move_padding
 from sinpe.positions.extensions import (
     DynamicNTK,
@@ -15,6 +22,7 @@ from sinpe.positions.extensions import (
 from sinpe.positions.learned import LearnedEncoding
 from sinpe.positions.none import NoPosition
 from sinpe.positions.rotary import Rotary
+from sinpe.positions.rotary_axes import RotaryAxes
 from sinpe.positions.shaw import ShawRelative
 from sinpe.positions.sinusoidal import SinusoidalEncoding
 from sinpe.positions.t5_bias import T5Bias, relative_position_bucket
@@ -32,6 +40,7 @@ __all__ = [
     "PositionInterpolation",
     "PositionMethod",
     "Rotary",
+    "RotaryAxes",
     "ShawRelative",
     "SinusoidalEncoding",
     "T5Bias",
@@ -39,6 +48,11 @@ __all__ = [
     "XPos",
     "YaRN",
     "alibi_slopes",
+    "axial_frequencies",
+    "grid_positions",
+    "mixed_frequencies",
     "move_padding",
+    "mrope_positions",
     "relative_position_bucket",
+    "section_frequencies",
 ]

@@ -18,12 +18,14 @@ class PositionMethod(nn.Module):
     integers of any type, float32 or float64. A method that only fits certain models sets `d_model`,
     `n_heads` or `head_dim`, or `causal_only` where keys ahead of the query have no right value;
     Transformer checks them. `storable_keys` says whether a key, once turned, stays right however
-    the text goes on, so that a cache may keep it.
+    the text goes on, so that a cache may keep it. `axes` is set where a position is that many
+    numbers; positions then have shape (seq, axes) or (batch, seq, axes).
     """
 
     d_model: int | None = None
     n_heads: int | None = None
     head_dim: int | None = None
+    axes: int | None = None
     causal_only: bool = False
     storable_keys: bool = True
 

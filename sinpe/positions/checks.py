@@ -60,32 +60,37 @@ def check_real(name, x):
     return x
 
 
-def check_positions(name, positions, length, batch=None, owner="queries and keys have"):
+def check_positions(name, positions, length, batch=None, owner="queries and keys have", axes=None):
     """positions as int64 or floats, or ValueError unless they are real numbers of shape (seq,),
-    (1, seq) or (batch, seq) with seq == length.
+    (1, seq) or (batch, seq) with seq == length; with axes, of that shape and one more dimension.
     """
     positions = check_real(name, positions)
-    if positions.ndim not in (1, 2) or positions.shape[-1] != length:
+    own = (length,) if axes is None else (length, axes)
+    if positions.ndim - len(own) not in (0, 1) or tuple(positions.shape[-len(own) :]) != own:
+        rows = ", ".join(map(str, ("batch", *own)))
         raise ValueError(
-            f"{name} must have shape ({length},) or (batch, {length}), got {tuple(positions.shape)}"
+            f"{name} must have shape {own} or ({rows}), got {tuple(positions.shape)}"
+            + ("" if axes is None else f": {axes} numbers a token, one an axis")
         )
     if torch.compiler.is_compiling():  # comparing them would tie two sizes together in the graph
         return positions
-    if batch is not None and positions.ndim == 2 and positions.shape[0] not in (1, batch):
+    if batch is not None and positions.ndim > len(own) and positions.shape[0] not in (1, batch):
         raise ValueError(f"{name} has batch size {positions.shape[0]}, {owner} {batch}")
     return positions
 
 
-def check_pair(q, k, q_positions, k_positions, n_heads=None, head_dim=None):
+def check_pair(q, k, q_positions, k_positions, n_heads=None, head_dim=None, axes=None):
     """The two positions, each through check_positions, after q and k went through check_heads; one
     tensor for both if one was given.
     """
     check_heads(q, k, n_heads, head_dim)
     same = k_positions is q_positions
-    q_positions = check_positions("q_positions", q_positions, q.shape[2], q.shape[0])
+    q_positions = check_positions("q_positions", q_positions, q.shape[2], q.shape[0], axes=axes)
     if same and q.shape[2] == k.shape[2]:
         return q_positions, q_positions
-    return q_positions, check_positions("k_positions", k_positions, k.shape[2], k.shape[0])
+    return q_positions, check_positions(
+        "k_positions", k_positions, k.shape[2], k.shape[0], axes=axes
+    )
 
 
 def check_embeddings(x, positions, d_model):

@@ -26,6 +26,7 @@ class Amplitude(PositionMethod):
         self.method, self.factor = method, check_positive("amplitude", factor)
         self.d_model, self.n_heads, self.head_dim = method.d_model, method.n_heads, method.head_dim
         self.causal_only, self.storable_keys = method.causal_only, method.storable_keys
+        self.axes = method.axes
 
     def embed(self, x, positions):
         """x: (batch, seq, d_model) -> x + factor · term, in the shape, dtype and device of x."""
