@@ -1,7 +1,7 @@
 // The search page: SEARCH holds the sections of all pages (book/_ext/site_search.py). Rare words count more than common ones, words of a title more than
 // those of a text, and sections that have all of them most.
 (() => {
-  const STOP = new Set("a an and are be by can do does for from how i in is it its of on or the there to vs versus what when which who why with".split(" "));
+  const STOP = new Set("a an and are be both by can do does for from how i in is it its of on or the there to vs versus what when which who why with".split(" "));
   const TITLE = 6, PAGE = 4, ABOUT = 3, FOUND = 40;
 
   const stem = (word) => word.length < 4 || /\d/.test(word) ? word : word
