@@ -21,9 +21,9 @@ SETUP += $(if $(NEWEST),--newest) $(if $(OLDEST),--oldest $(OLDEST)) --extras
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
 
-book: ## build the site into _build/html, warnings as errors, and say where to open it
+book: ## build the site into _build/html, warnings as errors, and say where to open it; ZIP=1 also packs it, for reading without a network
 	@$(SETUP) book
-	$(PY) tools/build_site.py "$(OUT)"
+	$(PY) tools/build_site.py "$(OUT)" $(if $(ZIP),--zip)
 	@$(PY) tools/build_slides.py "$(OUT)" --place
 
 serve: book ## build the site and serve it at http://127.0.0.1:8000
@@ -37,7 +37,7 @@ test: ## check everything: notebooks, package, doctests, site, commands
 
 test-package: ## check the package alone: unit tests and doctests
 	@$(SETUP) test cluster peers
-	$(PY) -m pytest --ignore-glob "*/test_explorers.py" --ignore-glob "*/test_frame*.py" --ignore-glob "*/test_notebooks*.py" --ignore-glob "*/test_pages.py"
+	$(PY) -m pytest --ignore-glob "*/test_explorers.py" --ignore-glob "*/test_frame*.py" --ignore-glob "*/test_notebooks*.py" --ignore-glob "*/test_pages*.py"
 
 bench: ## measure precision, speed and training against other packages, and a cluster; QUICK=1 for a look. Minutes, and best on a machine that does nothing else
 	@$(SETUP) test cluster peers

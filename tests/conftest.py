@@ -15,8 +15,9 @@ from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).resolve().parent.parent
 # run_notebooks and check_notebooks are tested as modules too
-sys.path.insert(0, str(ROOT / "tools"))
+sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests")]
 
+import pages
 import said_once
 from browser import chromium
 from explorer_pages import opened
@@ -31,6 +32,7 @@ settings.load_profile("course")
 
 def pytest_configure(config):
     config.pluginmanager.register(said_once)
+    config.pluginmanager.register(pages)
     if not hasattr(config, "workerinput"):  # the other processes inherit it
         folder = tempfile.TemporaryDirectory()
         config.add_cleanup(folder.cleanup)
