@@ -16,7 +16,7 @@ SETUP := $(PYTHON) tools/environment.py "$(VENV)" --torch-index "$(TORCH_INDEX)"
 SETUP += $(if $(NEWEST),--newest) $(if $(OLDEST),--oldest $(OLDEST)) --extras
 
 .DEFAULT_GOAL := help
-.PHONY: help book serve test test-package bench check-notebooks notebooks chapter lint format links paper results retarget lock install clean
+.PHONY: help book serve pdf test test-package bench check-notebooks notebooks chapter lint format links paper results retarget lock install clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -27,6 +27,10 @@ book: ## build the site into _build/html, warnings as errors, and say where to o
 
 serve: book ## build the site and serve it at http://127.0.0.1:8000
 	$(PY) -m http.server --directory "$(OUT)/_build/html" --bind 127.0.0.1 8000
+
+pdf: ## print the whole book into one PDF in _build, with Chromium
+	@$(SETUP) book test
+	$(PY) tools/build_pdf.py "$(OUT)"
 
 test: ## check everything: notebooks, package, doctests, site, commands
 	@echo "Once, the environment: 3 minutes, 2 GB in $(VENV)."
