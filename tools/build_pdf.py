@@ -60,6 +60,7 @@ STYLE = """
   article h2 { font-size: 30px !important; font-weight: 600 !important; }
   article h3 { font-size: 23px !important; font-weight: 600 !important; }
   article h4 { font-size: 18px !important; font-weight: 600 !important; }
+  article div.math { font-size: 17px !important; }
   article pre { font-size: 13px !important; }
   article summary, article summary * { font-size: 13px !important; }
   h1, h2, h3, h4 { break-after: avoid; }
