@@ -16,7 +16,7 @@ SETUP := $(PYTHON) tools/environment.py "$(VENV)" --torch-index "$(TORCH_INDEX)"
 SETUP += $(if $(NEWEST),--newest) $(if $(OLDEST),--oldest $(OLDEST)) --extras
 
 .DEFAULT_GOAL := help
-.PHONY: help book serve test test-package bench check-notebooks notebooks chapter lint format links paper slides exercises results retarget lock install clean
+.PHONY: help book serve pdf test test-package bench check-notebooks notebooks chapter lint format links paper slides exercises results retarget lock install clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -29,6 +29,10 @@ book: ## build the site into _build/html, warnings as errors, and say where to o
 serve: book ## build the site and serve it at http://127.0.0.1:8000
 	$(PY) -m http.server --directory "$(OUT)/_build/html" --bind 127.0.0.1 8000
 
+pdf: ## print the whole book into one PDF in _build, with Chromium
+	@$(SETUP) book test
+	$(PY) tools/build_pdf.py "$(OUT)"
+
 test: ## check everything: notebooks, package, doctests, site, commands
 	@echo "Once, the environment: 3 minutes, 2 GB in $(VENV)."
 	@echo "Then all notebooks: 3 minutes; and all tests: 7 minutes, 0.5 GB while they run. On two quiet cores."
@@ -37,7 +41,7 @@ test: ## check everything: notebooks, package, doctests, site, commands
 
 test-package: ## check the package alone: unit tests and doctests
 	@$(SETUP) test cluster peers
-	$(PY) -m pytest --ignore-glob "*/test_explorers.py" --ignore-glob "*/test_frame*.py" --ignore-glob "*/test_notebooks*.py" --ignore-glob "*/test_pages*.py"
+	$(PY) -m pytest --ignore-glob "*/test_explorers.py" --ignore-glob "*/test_frame*.py" --ignore-glob "*/test_notebooks*.py" --ignore-glob "*/test_pages*.py" --ignore-glob "*/test_pdf.py" --ignore-glob "*/test_slides*.py"
 
 bench: ## measure precision, speed and training against other packages, and a cluster; QUICK=1 for a look. Minutes, and best on a machine that does nothing else
 	@$(SETUP) test cluster peers

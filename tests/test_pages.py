@@ -265,7 +265,7 @@ def test_the_projector_view_hides_code_and_solutions_and_stays(browser, address)
     page.emulate_media(media="screen")
     load(page, address, f"{NOTEBOOKS[2]}.html?projector=off")
     assert shown() == (False, False, True, "false")
-    load(page, address, f"{TOC['root']}.html")
+    load(page, address, f"{PAGES[0]}.html")
     assert page.locator(".projector-button").count() == 0
     context.close()
 

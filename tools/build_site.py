@@ -64,16 +64,18 @@ def missing(toc, html):
     return problems
 
 
-def build(folder):
+def build(folder, builder="html"):
     """Run Jupyter Book. Old pages are removed first, so that what is there afterwards was built
     now.
     """
-    shutil.rmtree(folder / "_build/html", ignore_errors=True)
+    shutil.rmtree(folder / "_build" / builder, ignore_errors=True)
     command = [
         "build",
         str(ROOT),
         "--path-output",
         str(folder),
+        "--builder",
+        builder,
         "-W",
         "-n",
         "--keep-going",
