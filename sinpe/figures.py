@@ -652,3 +652,81 @@ def dots(rows, *, xlabel, xscale="linear", level=None, width=5.6, row_height=0.4
     if len(names) > 1:
         axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=len(names))
     return figure
+
+
+@mpl.rc_context(STYLE)
+def images(
+    pictures,
+    *,
+    xlabel="",
+    ylabel="",
+    label=None,
+    limits=None,
+    colours="gray",
+    extent=None,
+    width=5.6,
+    height=2.3,
+):
+    """Matrices of one shape side by side with square pixels on one scale: {name: values}. The name
+    stands below its picture.
+
+    limits: (low, high), by default the smallest and the largest value of all; label: of the scale,
+    which is shown only with one; extent: (left, right, bottom, top), without which no axis has
+    ticks.
+    """
+    pictures = {
+        n: _matrix("pictures", values) for n, values in _named("pictures", pictures).items()
+    }
+    shapes = sorted({values.shape for values in pictures.values()})
+    if len(shapes) > 1:
+        raise ValueError(f"pictures must have one shape, got {shapes[0]} and {shapes[1]}")
+    if limits is None:
+        limits = [pick(list(pictures.values())) for pick in (np.min, np.max)]
+    limits = _vector("limits", limits)
+    if len(limits) != 2:
+        raise ValueError(f"limits must be (low, high), got {limits}")
+    low, high = limits
+    figure, axes = new(width, height, 1, len(pictures), sharey=True, squeeze=False)
+    for axis, (name, values) in zip(axes[0], pictures.items(), strict=True):
+        image = axis.imshow(values, cmap=colours, vmin=low, vmax=high, extent=extent)
+        axis.set(xlabel=f"{xlabel}\n{name}" if xlabel else name)
+        if extent is None:
+            axis.set(xticks=[], yticks=[])
+        else:
+            axis.locator_params(nbins=5, integer=True)
+    axes[0, 0].set_ylabel(ylabel)
+    if label:
+        figure.colorbar(image, ax=axes[0], pad=0.02, label=label).outline.set_visible(False)
+    return figure
+
+
+@mpl.rc_context(STYLE)
+def places(groups, *, xlabel, ylabel, width=4.6, height=4.2):
+    """Points of a grid of whole numbers, each with a word in it: {name: (x, y, words)}, all of one
+    length. y grows downwards, as the rows of a picture do.
+    """
+    figure, axis = new(width, height)
+    ends = []
+    for number, (name, group) in enumerate(_named("groups", groups).items()):
+        if not isinstance(group, tuple | list) or len(group) != 3:
+            raise ValueError(f"groups must hold (x, y, words), got {group!r:.100} in {name!r}")
+        x, y = (_vector("groups", part) for part in group[:2])
+        if not len(x) == len(y) == len(group[2]):
+            raise ValueError(
+                f"groups must have as many words as points, got {len(x)}, {len(y)} and"
+                f" {len(group[2])} in {name!r}"
+            )
+        colour = COLOURS[number % len(COLOURS)]
+        marker = "os^DvPX"[number % 7]
+        axis.plot(
+            x, y, marker, color=colour, linestyle="none", markersize=17, label=name, alpha=0.3
+        )
+        for at_x, at_y, word in zip(x, y, group[2], strict=True):
+            axis.text(at_x, at_y, word, ha="center", va="center_baseline", fontsize=9)
+        ends += [*x, *y]
+    reach = np.min(ends) - 0.7, np.max(ends) + 0.7
+    axis.set(xlim=reach, ylim=reach[::-1], xlabel=xlabel, ylabel=ylabel, aspect="equal")
+    axis.locator_params(integer=True)
+    if len(groups) > 1:
+        axis.legend(markerscale=0.5)
+    return figure

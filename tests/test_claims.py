@@ -17,10 +17,12 @@ from torch.nn import functional as F
 from sinpe import (
     LearnedEncoding,
     NoPosition,
+    RotaryAxes,
     SinusoidalEncoding,
     TokenEmbedding,
     Transformer,
     TransformerConfig,
+    axial_frequencies,
     inverse_frequencies,
     shift_matrix,
     similarity,
@@ -623,6 +625,30 @@ def on_a_grid(row, column):
 def test_similarity_on_a_grid_is_no_function_of_distance(kernel):
     """“A code of rows and columns tells how far apart two patches are.”"""
     assert math.hypot(0, 6) > math.hypot(3, 3) and kernel(0, 6) > kernel(3, 3)
+
+
+def by_axes(dy, dx):
+    """The score of one query and one key, whose pairs belong to one axis each."""
+    return _turned_score(axial_frequencies((16, 16), 100.0), dy, dx)
+
+
+def by_directions(dy, dx):
+    return _turned_score(np.random.default_rng(1).normal(size=(2, 16)), dy, dx)
+
+
+def _turned_score(frequencies, dy, dx):
+    q, k = torch.randn(2, 1, 1, 1, 32, generator=torch.Generator().manual_seed(0)).double()
+    at, here = torch.tensor([[dy, dx]]), torch.tensor([[0, 0]])
+    q, k = RotaryAxes(32, frequencies).rotate(q, k, at, here)
+    return (q * k).sum().item()
+
+
+@refuted(here=by_axes, as_claimed=[by_directions])
+def test_axial_rotary_cannot_prefer_one_diagonal(score):
+    """“With rotary on rows and columns a head can look in any direction.”"""
+    for dy, dx in ((1, 1), (3, 2), (5, 9)):
+        one, other = score(dy, dx) + score(-dy, -dx), score(dy, -dx) + score(-dy, dx)
+        assert abs(one - other) < 1e-12
 
 
 def exchanged(table):

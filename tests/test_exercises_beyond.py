@@ -11,51 +11,12 @@ from exercise_checks import ExerciseChecks, constant
 from sinpe import exercises, similarity, sinusoidal_encoding, sinusoidal_encoding_2d
 
 CHECKS = {
-    "whisper": exercises.check_whisper_table,
-    "detr": exercises.check_detr_grid,
     "kernel": exercises.check_grid_similarity,
+    "axis": exercises.check_first_axis,
     "time": exercises.check_timesteps,
-    "nerf": exercises.check_nerf_features,
+    "ids": exercises.check_image_ids,
+    "rotary": exercises.check_axial_rotary,
 }
-
-
-def published_whisper(length, channels, dtype=torch.float64):
-    """The released function in other words."""
-    step = math.log(10_000) / (channels // 2 - 1)
-    w = torch.exp(-step * torch.arange(channels // 2, dtype=dtype))
-    angle = torch.arange(length, dtype=dtype)[:, None] * w[None]
-    return torch.cat([angle.sin(), angle.cos()], dim=1)
-
-
-def published_detr(
-    height, width, d_model, scale=2 * math.pi, eps=1e-6, divide=True, first="y", dtype=torch.float32
-):
-    """The released module in other words, for one image without padding."""
-    valid, features = torch.ones(height, width, dtype=torch.bool), d_model // 2
-    y, x = valid.cumsum(0, dtype=dtype), valid.cumsum(1, dtype=dtype)
-    if divide:
-        y, x = y / (y[-1:] + eps), x / (x[:, -1:] + eps)
-    divisor = 10_000 ** (2 * (torch.arange(features, dtype=dtype) // 2) / features)
-    halves = []
-    for p in (y, x) if first == "y" else (x, y):
-        angle = scale * p[..., None] / divisor
-        halves.append(
-            torch.stack([angle[..., 0::2].sin(), angle[..., 1::2].cos()], dim=-1).flatten(-2)
-        )
-    return torch.cat(halves, dim=-1)
-
-
-def grid(rows, columns, d_model, **options):
-    y, x = (
-        sinusoidal_encoding(np.asarray(at, float), d_model // 2, **options)
-        for at in (rows, columns)
-    )
-    shape = (len(rows), len(columns), d_model // 2)
-    return np.concatenate([np.broadcast_to(y[:, None], shape), np.broadcast_to(x, shape)], axis=-1)
-
-
-def circle(n, start=1, scale=2 * np.pi):
-    return scale * np.arange(start, n + start) / (n + 1e-6)
 
 
 def diffusers(t, d, flip=True, shift=0, scale=1000):
@@ -64,7 +25,7 @@ def diffusers(t, d, flip=True, shift=0, scale=1000):
     return torch.cat([angle.cos(), angle.sin()] if flip else [angle.sin(), angle.cos()], dim=-1)
 
 
-def from_code(*positions):
+def from_code():
     def kernel(dy, dx, d_model):
         codes = sinusoidal_encoding_2d(20, 20, d_model)
         return codes[8, 8] @ codes[8 + dy, 8 + dx] / (d_model / 2)
@@ -72,44 +33,141 @@ def from_code(*positions):
     return kernel
 
 
-def nerf(points, L, scale=np.pi, powers=None):
-    rows = []
-    for point in points:
-        rows.append(
-            [
-                f(2.0**k * scale * p)
-                for p in point
-                for k in (range(L) if powers is None else powers(L))
-                for f in (np.sin, np.cos)
-            ]
-        )
-    return np.array(rows)
-
-
-def nerf_released(points, L, keep=True, scale=1.0):
-    columns = [points] * keep
-    for k in range(L):
-        columns += [np.sin(scale * 2.0**k * points), np.cos(scale * 2.0**k * points)]
-    return np.concatenate(columns, axis=1)
-
-
 def kappa(x, d):
     return similarity(float(x), d)
 
 
+def moved_half(table, height, width):
+    """Which half differs between two neighbours of a row: the other one is the row's."""
+    first, second = np.abs(table[0] - table[1]).reshape(2, -1).max(axis=1)
+    return "row" if first < second else "column"
+
+
+def down(table, height, width):
+    """The same, looking at the patch below."""
+    same = np.allclose(table[0, : table.shape[1] // 2], table[width, : table.shape[1] // 2])
+    return "column" if same else "row"
+
+
+def turned_round(answer):
+    return lambda *case: {"row": "column", "column": "row"}[answer(*case)]
+
+
+def as_in_transformers(before, rows, columns, after, behind=max, start=None, swap=False):
+    """Token by token."""
+    ids, start = [], before if start is None else start
+    for n in range(before):
+        ids.append([n, n, n])
+    for row in range(rows):
+        for column in range(columns):
+            place = [start + row, start + column]
+            ids.append([before, *(place[::-1] if swap else place)])
+    for n in range(after):
+        ids.append([before + behind(rows, columns) + n] * 3)
+    return np.array(ids)
+
+
+def image_only(change):
+    """The right ids, with those of the image changed by change(ids, rows, columns)."""
+
+    def answer(before, rows, columns, after):
+        ids = as_in_transformers(before, rows, columns, after)
+        inside = slice(before, before + rows * columns)
+        ids[inside] = change(ids[inside].copy(), rows, columns)
+        return ids
+
+    return answer
+
+
+def counted_frames(ids, rows, columns):
+    ids[:, 0] += np.arange(rows * columns)
+    return ids
+
+
+def by_columns(ids, rows, columns):
+    return ids.reshape(rows, columns, 3).swapaxes(0, 1).reshape(-1, 3)
+
+
+def text_has_a_frame_only(before, rows, columns, after):
+    ids = as_in_transformers(before, rows, columns, after)
+    ids[:before, 1:] = 0
+    ids[before + rows * columns :, 1:] = 0
+    return ids
+
+
+def ladder(pairs, width, base=100.0):
+    return [base ** (-2 * i / width) for i in range(pairs)]
+
+
+def patch_by_patch(
+    x, height, width, place=lambda row, column: (row, column), own=None, base=100.0, apart=None
+):
+    """One pair of one patch at a time. own: frequencies of the two axes; apart: how far the
+    features of a pair stand from each other.
+    """
+    head_dim = x.shape[1]
+    n = head_dim // 4
+    rows = own(n) if own else [ladder(n, 2 * n, base)] * 2
+    out = x.copy()
+    for patch in range(height * width):
+        at = place(patch // width, patch % width)
+        for i, (axis, j) in enumerate([(axis, j) for axis in (0, 1) for j in range(n)]):
+            angle = at[axis] * rows[axis][j]
+            first, second = apart(i, axis, j, n) if apart else (2 * i, 2 * i + 1)
+            a, b = x[patch, first], x[patch, second]
+            out[patch, first] = a * math.cos(angle) - b * math.sin(angle)
+            out[patch, second] = a * math.sin(angle) + b * math.cos(angle)
+    return out
+
+
+def complex_numbers(x, height, width):
+    n = x.shape[1] // 4
+    y, w = np.arange(height).repeat(width), np.array(ladder(n, 2 * n))
+    angle = np.concatenate([np.outer(y, w), np.outer(np.tile(np.arange(width), height), w)], axis=1)
+    return (x.reshape(len(x), -1, 2) @ [1, 1j] * np.exp(1j * angle)).view(float).reshape(x.shape)
+
+
+def with_places(place, **options):
+    return lambda x, h, w: patch_by_patch(x, h, w, place, **options)
+
+
+def one_position(at):
+    """Rotary over all pairs, by one number a patch."""
+
+    def answer(x, height, width):
+        d = x.shape[1]
+        angle = np.outer(
+            [at(p // width, p % width, p) for p in range(len(x))], ladder(d // 2, d, 100)
+        )
+        z = (x[:, 0::2] + 1j * x[:, 1::2]) * np.exp(1j * angle)
+        return np.stack([z.real, z.imag], axis=-1).reshape(x.shape)
+
+    return answer
+
+
+def wrong_rows(x, height, width):
+    """The row and the column of a patch as if a row had `height` patches."""
+    n = x.shape[1] // 4
+    w = np.array(ladder(n, 2 * n))
+    y, column = np.arange(len(x)) // height, np.arange(len(x)) % height
+    z = x.reshape(len(x), -1, 2) @ [1, 1j]
+    z = z * np.exp(1j * np.concatenate([np.outer(y, w), np.outer(column, w)], axis=1))
+    return np.stack([z.real, z.imag], axis=-1).reshape(x.shape)
+
+
+def half_head(i, axis, j, n):
+    return i, i + 2 * n
+
+
+def half_axis(i, axis, j, n):
+    return 2 * n * axis + j, 2 * n * axis + j + n
+
+
 RIGHT = [
-    ("whisper", published_whisper),
-    ("whisper", lambda n, d: published_whisper(n, d, torch.float32)),
-    (
-        "whisper",
-        lambda n, d: sinusoidal_encoding(
-            n, d, layout="concatenated", spacing="tensor2tensor"
-        ).tolist(),
-    ),
-    ("detr", published_detr),
-    ("detr", lambda h, w, d: grid(circle(h), circle(w), d)),
     ("kernel", lambda y, x, d: (kappa(y, d // 2) + kappa(x, d // 2)) / 2),
     ("kernel", from_code()),
+    ("axis", moved_half),
+    ("axis", down),
     ("time", diffusers),
     (
         "time",
@@ -117,88 +175,12 @@ RIGHT = [
             sinusoidal_encoding(1000 * t, d, layout="concatenated"), d // 2, axis=1
         ),
     ),
-    ("nerf", nerf),
-    ("nerf", lambda p, L: sinusoidal_encoding(np.pi * p, 2 * L, base=2.0**-L).reshape(len(p), -1)),
+    ("ids", as_in_transformers),
+    ("ids", lambda *case: torch.from_numpy(as_in_transformers(*case))),
+    ("rotary", patch_by_patch),
+    ("rotary", complex_numbers),
 ]
 MISTAKES = [
-    (
-        "whisper",
-        lambda n, d: sinusoidal_encoding(n, d, layout="concatenated"),
-        "the paper's spacing",
-    ),
-    ("whisper", lambda n, d: sinusoidal_encoding(n, d, spacing="tensor2tensor"), "interleaved"),
-    ("whisper", lambda n, d: np.roll(published_whisper(n, d), d // 2, axis=1), "cosines first"),
-    ("whisper", lambda n, d: published_whisper(n + 1, d)[1:], "positions start at 1"),
-    ("whisper", lambda n, d: sinusoidal_encoding(n, d), "interleaved, with the paper's spacing"),
-    (
-        "whisper",
-        lambda n, d: sinusoidal_encoding(n, d, 10_000 ** (d / 2 / (d - 1)), layout="concatenated"),
-        "divided by the width",
-    ),
-    (
-        "whisper",
-        lambda n, d: sinusoidal_encoding(
-            n, d, math.e, layout="concatenated", spacing="tensor2tensor"
-        ),
-        "base left out of the logarithm",
-    ),
-    (
-        "whisper",
-        lambda n, d: sinusoidal_encoding(
-            0.02 * np.arange(n), d, layout="concatenated", spacing="tensor2tensor"
-        ),
-        "in seconds",
-    ),
-    ("whisper", lambda n, d: published_whisper(n, d).T, "axes swapped"),
-    ("detr", lambda h, w, d: published_detr(h, w, d, first="x"), "column first"),
-    # the same table, made otherwise
-    ("detr", lambda h, w, d: published_detr(w, h, d).swapaxes(0, 1), "column first"),
-    ("detr", lambda h, w, d: grid(circle(h, 0), circle(w, 0), d), "positions start at 0"),
-    ("detr", lambda h, w, d: published_detr(h, w, d, scale=1.0), "2π forgotten"),
-    ("detr", lambda h, w, d: published_detr(h, w, d, scale=math.pi), "π instead of 2π"),
-    ("detr", lambda h, w, d: published_detr(h, w, d, scale=1.0, divide=False), "not normalised"),
-    (
-        "detr",
-        lambda h, w, d: published_detr(h, w, d, divide=False),
-        "not divided by the last count",
-    ),
-    (
-        "detr",
-        lambda h, w, d: grid(np.linspace(0, 2 * np.pi, h), np.linspace(0, 2 * np.pi, w), d),
-        "divided by one less",
-    ),
-    (
-        "detr",
-        lambda h, w, d: grid(circle(h), 2 * np.pi * np.arange(1, w + 1) / h, d),
-        "one size for both axes",
-    ),
-    (
-        "detr",
-        lambda h, w, d: grid(2 * np.pi * np.arange(1, h + 1) / w, circle(w), d),
-        "one size for both axes",
-    ),
-    (
-        "detr",
-        lambda h, w, d: grid(circle(h), circle(w), d, layout="concatenated"),
-        "halves instead of pairs",
-    ),
-    (
-        "detr",
-        lambda h, w, d: grid(circle(h), circle(w), d)[..., np.arange(d) ^ 1],
-        "cosine before sine",
-    ),
-    (
-        "detr",
-        lambda h, w, d: grid(circle(h), circle(w), d, spacing="tensor2tensor"),
-        "tensor2tensor's spacing",
-    ),
-    # √base does the same
-    (
-        "detr",
-        lambda h, w, d: grid(circle(h), circle(w), d, base=100.0),
-        "full width in the exponent",
-    ),
-    ("detr", lambda h, w, d: published_detr(h, w, d).permute(2, 0, 1), "channels first"),
     ("kernel", lambda y, x, d: kappa(y, d // 2) * kappa(x, d // 2), "product instead of mean"),
     ("kernel", lambda y, x, d: kappa(y, d // 2) + kappa(x, d // 2), "sum instead of mean"),
     ("kernel", lambda y, x, d: (kappa(y, d) + kappa(x, d)) / 2, "full width"),
@@ -208,6 +190,11 @@ MISTAKES = [
     ("kernel", lambda y, x, d: kappa(x, d // 2), "column only"),
     ("kernel", lambda y, x, d: from_code()(y, x, d) * d / 2, "not normalised"),
     ("kernel", lambda y, x, d: from_code()(y, x, d) / 2, "divided by d_model"),
+    ("axis", turned_round(moved_half), "answers exchanged"),
+    ("axis", lambda t, h, w: moved_half(t[:, ::-1], h, w), "answers exchanged"),
+    ("axis", constant("row"), "row taken for granted"),
+    ("axis", constant("column"), "column taken for granted"),
+    ("axis", lambda t, h, w: down(t, w, h), "next row in the wrong place"),
     ("time", lambda t, d: diffusers(t, d, scale=1), "timesteps not scaled"),
     ("time", lambda t, d: 1000 * diffusers(t, d, scale=1), "result scaled instead of the timestep"),
     ("time", lambda t, d: diffusers(t, d, flip=False), "sines first"),
@@ -220,61 +207,89 @@ MISTAKES = [
     ("time", lambda t, d: diffusers(np.floor(1000 * t) / 1000, d), "rounded to whole steps"),
     ("time", lambda t, d: diffusers(t, d, scale=2000 * np.pi), "2π in the angle"),
     ("time", lambda t, d: diffusers(t, d).T, "axes swapped"),
-    ("nerf", lambda p, L: nerf(p, L, scale=1.0), "π forgotten"),
-    ("nerf", lambda p, L: nerf(p, L, scale=2 * np.pi), "one octave too high"),
-    # the same numbers
-    ("nerf", lambda p, L: nerf(p, L, powers=lambda L: range(1, L + 1)), "one octave too high"),
-    ("nerf", lambda p, L: nerf(p, L, powers=lambda L: range(0, -L, -1)), "frequencies fall"),
     (
-        "nerf",
-        lambda p, L: nerf(p, L, powers=lambda L: reversed(range(L))),
-        "fastest frequency first",
+        "ids",
+        lambda b, r, c, a: as_in_transformers(b, r, c, a, behind=lambda r, c: r * c),
+        "counted on by tokens",
     ),
     (
-        "nerf",
-        lambda p, L: nerf(p, L, powers=lambda L: np.log2(np.arange(1, L + 1))),
-        "multiples instead of powers",
+        "ids",
+        lambda b, r, c, a: np.tile(np.arange(b + r * c + a), (3, 1)).T,
+        "one number for each token",
+    ),
+    ("ids", lambda b, r, c, a: as_in_transformers(b, r, c, a, swap=True), "axes swapped"),
+    ("ids", lambda *case: np.roll(as_in_transformers(*case), -1, axis=1), "axes swapped"),
+    ("ids", lambda b, r, c, a: as_in_transformers(b, r, c, a, start=0), "image counted from 0"),
+    ("ids", image_only(lambda ids, r, c: ids - ids[0]), "image counted from 0, frame too"),
+    ("ids", image_only(counted_frames), "frame counted up"),
+    (
+        "ids",
+        lambda b, r, c, a: as_in_transformers(b, r, c, a, behind=lambda r, c: r),
+        "after the last row",
     ),
     (
-        "nerf",
-        lambda p, L: sinusoidal_encoding(
-            np.pi * p, 2 * L, base=2.0**-L, layout="concatenated"
-        ).reshape(len(p), -1),
-        "halves",
+        "ids",
+        lambda b, r, c, a: as_in_transformers(b, r, c, a, behind=lambda r, c: c),
+        "after the last column",
     ),
-    ("nerf", lambda p, L: nerf(p, L)[:, np.arange(6 * L) ^ 1], "cosine before sine"),
-    ("nerf", lambda p, L: nerf_released(p, L, keep=False, scale=np.pi), "ordered by frequency"),
-    ("nerf", lambda p, L: nerf_released(p, L, keep=False), "the released code"),
-    ("nerf", nerf_released, "the released code"),
-    ("nerf", lambda p, L: np.column_stack([p, nerf(p, L)]), "coordinates kept beside the code"),
+    (
+        "ids",
+        lambda b, r, c, a: as_in_transformers(b, r, c, a, behind=lambda r, c: max(r, c) - 1),
+        "one number used twice",
+    ),
+    (
+        "ids",
+        lambda b, r, c, a: as_in_transformers(b, r, c, a, behind=lambda r, c: max(r, c) + 1),
+        "one number left out",
+    ),
+    ("ids", image_only(by_columns), "column by column"),
+    ("ids", lambda *case: as_in_transformers(*case).T, "axes first"),
+    ("ids", text_has_a_frame_only, "text without row and column"),
+    ("rotary", with_places(lambda row, column: (column, row)), "axes swapped"),
+    (
+        "rotary",
+        with_places(lambda r, c: (r, c), own=lambda n: [ladder(n, 4 * n)] * 2),
+        "frequencies over the whole width",
+    ),
+    # √base does the same
+    ("rotary", with_places(lambda r, c: (r, c), base=10.0), "frequencies over the whole width"),
+    (
+        "rotary",
+        with_places(
+            lambda r, c: (r, c), own=lambda n: [ladder(2 * n, 4 * n)[:n], ladder(2 * n, 4 * n)[n:]]
+        ),
+        "one ladder for both axes",
+    ),
+    ("rotary", with_places(lambda r, c: (0, c)), "positions as a batch of rows"),
+    ("rotary", one_position(lambda r, c, p: c), "positions as a batch of rows"),
+    ("rotary", one_position(lambda r, c, p: p), "one counter for all patches"),
+    ("rotary", one_position(lambda r, c, p: r + c), "row and column added up"),
+    ("rotary", wrong_rows, "height taken for width"),
+    ("rotary", with_places(lambda r, c: (r + 1, c + 1)), "counted from 1"),
+    ("rotary", with_places(lambda r, c: (-r, -c)), "turned the other way"),
+    ("rotary", with_places(lambda r, c: (r, c), base=10_000.0), "base left at 10000"),
+    ("rotary", with_places(lambda r, c: (r, c), apart=half_head), "halves instead of pairs"),
+    ("rotary", with_places(lambda r, c: (r, c), apart=half_axis), "halves instead of pairs"),
 ]
 
 
 WRONG = [
-    ("whisper", constant(np.zeros(3)), "shape"),
-    ("whisper", constant("x"), "expected numbers"),
-    ("whisper", lambda n, d: np.full((n, d), np.nan), "expected"),
-    (
-        "whisper",
-        lambda n, d: sinusoidal_encoding(
-            n, d, 500.0, layout="concatenated", spacing="tensor2tensor"
-        ),
-        "expected",
-    ),
-    ("detr", constant(np.zeros((2, 2))), "shape"),
-    ("detr", lambda h, w, d: published_detr(h, w, d) * 0, "expected"),
-    # DINO's temperature
-    ("detr", lambda h, w, d: grid(circle(h), circle(w), d, base=20.0), "expected"),
-    ("detr", lambda h, w, d: grid(circle(h, 2), circle(w, 2), d), "expected"),
     ("kernel", constant(1.0), "expected"),
     ("kernel", constant([1.0, 2.0]), "shape"),
     ("kernel", lambda y, x, d: from_code()(y, x, d) + 0.01, "expected"),
+    ("axis", constant("diagonal"), "two neighbours"),
+    ("axis", constant(0), "two neighbours"),
+    ("axis", lambda t, h, w: "row" if h == w else "column", "two neighbours"),
     ("time", constant("x"), "expected numbers"),
     ("time", lambda t, d: diffusers(t, d, scale=100), "expected"),
     ("time", lambda t, d: diffusers(1 - t, d), "expected"),
-    ("nerf", constant(np.zeros((1, 1))), "shape"),
-    ("nerf", lambda p, L: nerf(p + 0.1, L), "expected"),
-    ("nerf", lambda p, L: np.full((len(p), 6 * L), np.nan), "expected"),
+    ("ids", constant(np.zeros((2, 3))), "shape"),
+    ("ids", lambda *case: as_in_transformers(*case) + 1, "expected"),
+    ("ids", lambda *case: as_in_transformers(*case)[:, 1:], "shape"),
+    ("rotary", constant("x"), "expected numbers"),
+    ("rotary", lambda x, h, w: x, "expected"),
+    ("rotary", lambda x, h, w: np.full(x.shape, np.nan), "expected"),
+    ("rotary", with_places(lambda r, c: (r, 2 * c)), "expected"),
 ]
 
 

@@ -71,6 +71,16 @@ EXAMPLES = {
     "trajectories": lambda: figures.trajectories(
         {"circle": (np.cos(X), np.sin(X)), "line": (X, X)}, every=5
     ),
+    "images": lambda: figures.images(
+        {"here": TABLE[:16], "there": -TABLE[:16]},
+        **LABELS,
+        label="value",
+        colours="viridis",
+        extent=(-8, 8, 8, -8),
+    ),
+    "places": lambda: figures.places(
+        {"text": ([0, 1], [0, 1], ["a", "b"]), "image": ([2, 3], [2, 2], ["c", "d"])}, **LABELS
+    ),
 }
 every_figure = pytest.mark.parametrize("name", EXAMPLES)
 
@@ -495,6 +505,34 @@ def test_small_multiples_and_trajectories_draw_their_data():
     assert circle.get_aspect() == 1
 
 
+def test_images_draw_their_matrices_on_one_scale_with_square_pixels():
+    pictures = {"bright": WEIGHTS, "dark": -WEIGHTS}
+    drawn = figures.images(pictures).axes
+    assert len(drawn) == 2 and not any([*axis.get_xticks(), *axis.get_yticks()] for axis in drawn)
+    for axis, (name, values) in zip(drawn, pictures.items(), strict=True):
+        assert np.array_equal(image(axis), values) and axis.get_xlabel() == name
+        assert axis.images[0].get_clim() == (-0.7, 0.7) and axis.get_aspect() == 1
+    one, scale = figures.images({"a": WEIGHTS}, limits=(0, 2), label="v", extent=(0, 3, 3, 0)).axes
+    assert one.images[0].get_clim() == (0, 2) and scale.get_ylabel() == "v"
+    assert one.images[0].get_extent() == [0, 3, 3, 0] and len(one.get_xticks()) > 1
+    assert figures.images({"a": WEIGHTS}, xlabel="column").axes[0].get_xlabel() == "column\na"
+
+
+def test_places_put_each_word_at_its_point_and_rows_grow_downwards():
+    groups = {"text": ([0, 4], [0, 4], ["a", "b"]), "image": ([1, 2], [1, 1], ["c", "d"])}
+    axis = figures.places(groups, **LABELS).axes[0]
+    found = {(*text.get_position(), text.get_text()) for text in axis.texts}
+    assert found == {(0, 0, "a"), (4, 4, "b"), (1, 1, "c"), (2, 1, "d")}
+    assert [line.get_label() for line in axis.lines] == ["text", "image"]
+    assert axis.lines[0].get_marker() != axis.lines[1].get_marker()
+    (low, high), (bottom, top) = axis.get_xlim(), axis.get_ylim()
+    assert low < 0 and high > 4 and (bottom, top) == (high, low)
+    assert (
+        axis.get_legend()
+        and not figures.places({"a": ([1], [1], ["x"])}, **LABELS).axes[0].get_legend()
+    )
+
+
 @pytest.mark.parametrize(
     "bad", [None, 5, [], [[]], [1, 2], [[1, 2], [3]], [["a"]], [[1j]], [[np.nan]], [[np.inf]]]
 )
@@ -505,6 +543,7 @@ def test_what_is_no_matrix_of_finite_numbers_is_refused_by_name(bad):
         "caught": lambda: figures.verdicts(bad, ["a"], ["b"], **LABELS),
         "weights": lambda: figures.attention(bad, ["a"], ["b"]),
         "matrices": lambda: figures.labelled_matrices({"a": (bad, ["a"], ["b"])}),
+        "pictures": lambda: figures.images({"a": bad}),
     }.items():
         with pytest.raises(ValueError, match=f"{name} must be a matrix of finite numbers, got"):
             draw()
@@ -535,6 +574,8 @@ def test_what_is_not_named_is_refused(bad):
         lambda: figures.trajectories(bad, every=1),
         lambda: figures.dots(bad, xlabel="x"),
         lambda: figures.dots({"a": bad}, xlabel="x"),
+        lambda: figures.images(bad),
+        lambda: figures.places(bad, **LABELS),
     ):
         with pytest.raises(ValueError, match="must (be|hold) a dict"):
             draw()
@@ -552,6 +593,17 @@ def test_other_values_that_cannot_be_drawn_are_refused_by_name():
         "positions must be a row": lambda: figures.clocks(5, [1.0]),
         "inv_freq must be a row": lambda: figures.clocks([1], "a"),
         "estimates must have shape": lambda: figures.intervals({"a": (1, 2)}, xlabel="x"),
+        r"pictures must have one shape, got \(1, 1\) and \(1, 2\)": lambda: figures.images(
+            {"a": [[1]], "b": [[1, 2]]}
+        ),
+        r"limits must be \(low, high\)": lambda: figures.images({"a": [[1]]}, limits=(1,)),
+        r"groups must hold \(x, y, words\)": lambda: figures.places({"a": ([1], [1])}, **LABELS),
+        "groups must be a row of numbers": lambda: figures.places(
+            {"a": ([1], "x", ["w"])}, **LABELS
+        ),
+        "groups must have as many words as points, got 1, 1 and 2": lambda: figures.places(
+            {"a": ([1], [1], ["w", "v"])}, **LABELS
+        ),
     }.items():
         with pytest.raises(ValueError, match=words):
             draw()

@@ -58,6 +58,8 @@ QUESTIONS = [  # what readers ask, each in a few words of its heading
     r"Tokens leave the cache",
     r"float64, and my Apple GPU",
     r"resize the position table of a ViT",
+    r"rows and columns: which axis comes first",
+    r"image in a text .*: how are its positions counted",
     r"Which base for a longer context",
     r"switch YaRN on in a server",
     r"YaRN in sliding-window layers",
@@ -131,7 +133,7 @@ def test_the_first_page_leads_to_both():
 
 
 def test_every_question_is_there_once():
-    assert len(ANSWERS) == TEXTS["questions.md"].count("\n### ") == len(QUESTIONS) == 39
+    assert len(ANSWERS) == TEXTS["questions.md"].count("\n### ") == len(QUESTIONS) == 41
     places = [[title for title in ANSWERS if re.search(question, title)] for question in QUESTIONS]
     assert [
         (question, titles)

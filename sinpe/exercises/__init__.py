@@ -15,11 +15,11 @@ from sinpe.exercises.alibi import (
     check_slopes,
 )
 from sinpe.exercises.beyond import (
-    check_detr_grid,
+    check_axial_rotary,
+    check_first_axis,
     check_grid_similarity,
-    check_nerf_features,
+    check_image_ids,
     check_timesteps,
-    check_whisper_table,
 )
 from sinpe.exercises.building import (
     check_adding,

@@ -1,5 +1,5 @@
-"""Checks for chapter 12: Whisper's table, DETR's grid, similarity on a grid, a timestep's code, and
-NeRF's features.
+"""Checks for chapter 12: similarity on a grid, the axis that comes first, the code of a timestep,
+position ids around an image, and rotary on a grid.
 """
 
 import numpy as np
@@ -8,142 +8,6 @@ from sinpe.exercises._check import Mistake, check
 from sinpe.formula import similarity
 
 _B = 10_000.0
-
-
-def check_whisper_table(attempt):
-    """attempt(length, channels) -> the encoder table of Whisper, shape (length, channels): all
-    sines, then all cosines, exponent i/(channels/2 − 1).
-    """
-    right = _whisper()
-    mistakes = (
-        Mistake(
-            "the paper's spacing",
-            _whisper(shift=0),
-            "divide the pair index by channels/2 − 1: the slowest frequency is exactly 1/10000.",
-        ),
-        Mistake(
-            "interleaved", _whisper(layout="interleaved"), "all sines come first, then all cosines."
-        ),
-        Mistake(
-            "cosines first",
-            _whisper(layout="cos | sin"),
-            "the first half holds the sines: row 0 starts with zeros.",
-        ),
-        Mistake("positions start at 1", _whisper(start=1), "the first row is position 0."),
-        Mistake(
-            "interleaved, with the paper's spacing",
-            _whisper(shift=0, layout="interleaved"),
-            "that is the formula as printed; Whisper has halves and the divisor n − 1.",
-        ),
-        Mistake(
-            "divided by the width",
-            _whisper(divisor=lambda n: 2 * n - 1),
-            "count pairs, not columns: the divisor is channels/2 − 1.",
-        ),
-        Mistake(
-            "base left out of the logarithm",
-            _whisper(base=np.e),
-            "the increment is log(10000)/(channels/2 − 1).",
-        ),
-        Mistake(
-            "in seconds",
-            _whisper(scale=0.02),
-            "positions are counted in steps of 20 ms, not in seconds.",
-        ),
-        Mistake(
-            "axes swapped",
-            lambda n, d: right(n, d).T,
-            "rows are positions and columns are channels.",
-        ),
-    )
-    return check(
-        attempt,
-        right,
-        [(5, 8), (12, 16), (300, 6)],
-        mistakes,
-        praise="halves, and the grid that ends at 1/10000.",
-        tolerance=1e-3,
-    )
-
-
-def check_detr_grid(attempt):
-    """attempt(height, width, d_model) -> DETR's codes of an image without padding: the row's half
-    first, counted from 1, last one at 2π, interleaved.
-    """
-    mistakes = (
-        Mistake(
-            "column first", _detr(first="column"), "the row's half comes first: pos_y, then pos_x."
-        ),
-        Mistake(
-            "positions start at 0",
-            _detr(start=0),
-            "the cumulative sum of the mask counts 1, 2, 3, …",
-        ),
-        Mistake(
-            "2π forgotten",
-            _detr(scale=1.0),
-            "after the division by the last count the fraction is multiplied by 2π.",
-        ),
-        Mistake("π instead of 2π", _detr(scale=np.pi), "the last row stands at 2π, a whole turn."),
-        Mistake(
-            "not normalised",
-            _detr(normal=lambda n: 1.0, scale=1.0),
-            "divide by the last count, then multiply by 2π.",
-        ),
-        Mistake(
-            "not divided by the last count",
-            _detr(normal=lambda n: 1.0),
-            "2π is the factor of a fraction: divide by the last count first.",
-        ),
-        Mistake(
-            "divided by one less",
-            _detr(start=0, normal=lambda n: n - 1),
-            "the count goes from 1 to n and is divided by n.",
-        ),
-        Mistake(
-            "one size for both axes",
-            lambda h, w, d: _detr(sizes=(h, h))(h, w, d),
-            "rows are divided by the height, columns by the width.",
-        ),
-        Mistake(
-            "one size for both axes",
-            lambda h, w, d: _detr(sizes=(w, w))(h, w, d),
-            "rows are divided by the height, columns by the width.",
-        ),
-        Mistake(
-            "halves instead of pairs",
-            _detr(layout="sin | cos"),
-            "sine and cosine stand side by side within each half.",
-        ),
-        Mistake(
-            "cosine before sine",
-            _detr(layout="cosine before sine"),
-            "each pair is sine, then cosine.",
-        ),
-        Mistake(
-            "tensor2tensor's spacing",
-            _detr(shift=1),
-            "the exponent is divided by the number of pairs, as in the paper.",
-        ),
-        Mistake(
-            "full width in the exponent",
-            _detr(full=True),
-            "each half is a code of its own, of width d_model/2.",
-        ),
-        Mistake(
-            "channels first",
-            lambda h, w, d: np.moveaxis(_detr()(h, w, d), -1, 0),
-            "here channels come last: (height, width, d_model).",
-        ),
-    )
-    return check(
-        attempt,
-        _detr(),
-        [(3, 5, 8), (6, 4, 16), (2, 7, 24)],
-        mistakes,
-        praise="once around the circle, from the first count to the last.",
-        tolerance=1e-4,
-    )
 
 
 def check_grid_similarity(attempt):
@@ -208,6 +72,62 @@ def check_grid_similarity(attempt):
         cases,
         mistakes,
         praise="along an arm of the cross one of the two stays at 1.",
+    )
+
+
+def check_first_axis(attempt):
+    """attempt(table, height, width) -> "row" or "column": the axis that the first half of a table
+    of codes stands for; table has shape (height · width, d), one row of patches after the other.
+    """
+
+    def right(table, height, width):
+        return _first(table, 1)
+
+    def other(table, height, width):
+        return "column" if right(table, height, width) == "row" else "row"
+
+    mistakes = (
+        Mistake(
+            "answers exchanged",
+            other,
+            "patches 0 and 1 stand side by side, in one row: the half that stays the same there is"
+            " the row's. Or did you look at the second half?",
+        ),
+        Mistake(
+            "row taken for granted",
+            lambda t, h, w: "row",
+            "some tables have the column first, as MAE's: look at the numbers.",
+        ),
+        Mistake(
+            "column taken for granted",
+            lambda t, h, w: "column",
+            "some tables have the row first, as DETR's: look at the numbers.",
+        ),
+        Mistake(
+            "next row in the wrong place",
+            lambda t, h, w: "row" if _first(t, h) == "column" else "column",
+            "the next row begins `width` patches on, not `height`: on a square image nobody sees"
+            " the difference.",
+        ),
+    )
+    cases = [
+        (_grid(height, width, d, column_first, **options), height, width)
+        for height, width, d, column_first, options in (
+            (4, 4, 16, False, {}),
+            (4, 4, 16, True, {}),
+            (3, 5, 8, False, {"layout": "sin | cos"}),
+            (3, 5, 8, True, {"start": 1, "scale": 2 * np.pi / 5}),
+            (6, 2, 24, True, {"layout": "sin | cos", "shift": 1}),
+            (2, 7, 24, False, {"start": 1, "scale": 2 * np.pi / 7}),
+        )
+    ]
+    return check(
+        attempt,
+        right,
+        cases,
+        mistakes,
+        praise="two neighbours in one row are enough, on a square image too.",
+        otherwise='the answer is the text "row" or "column": compare two neighbours in one row.',
     )
 
 
@@ -288,79 +208,178 @@ def check_timesteps(attempt):
     )
 
 
-def check_nerf_features(attempt):
-    """attempt(points, L) -> NeRF's γ as in the paper, (n, 6L): for each coordinate sin(2^k πp),
-    cos(2^k πp), k = 0 … L − 1.
+def check_image_ids(attempt):
+    """attempt(before, rows, columns, after) -> frame, row and column of each token, shape (tokens,
+    3): `before` text tokens, an image of rows · columns tokens, `after` text tokens.
     """
     mistakes = (
         Mistake(
-            "π forgotten",
-            _nerf(scale=1.0),
-            "the paper has 2^k·π; it is the released code that has none.",
+            "counted on by tokens",
+            _ids(behind=lambda r, c: r * c),
+            "an image takes as many numbers as its longer side has tokens, not as it has tokens.",
         ),
         Mistake(
-            "one octave too high",
-            _nerf(scale=2 * np.pi),
-            "the lowest frequency is 2^0·π: k runs from 0, and the factor is π, not 2π.",
+            "one number for each token",
+            lambda b, r, c, a: np.repeat(np.arange(b + r * c + a)[:, None], 3, axis=1),
+            "the tokens of an image have a row and a column; only text has the same on all axes.",
         ),
         Mistake(
-            "frequencies fall",
-            _nerf(power=lambda L: -np.arange(L)),
-            "here they grow: 2 to the power of k. A base below 1 does that.",
+            "axes swapped",
+            lambda b, r, c, a: _ids()(b, r, c, a)[:, [0, 2, 1]],
+            "the order is frame, row, column.",
         ),
         Mistake(
-            "fastest frequency first",
-            _nerf(power=lambda L: np.arange(L)[::-1]),
-            "the lowest frequency comes first.",
+            "axes swapped",
+            lambda b, r, c, a: _ids()(b, r, c, a)[:, [1, 2, 0]],
+            "the order is frame, row, column.",
         ),
         Mistake(
-            "multiples instead of powers",
-            lambda p, L: _nerf_columns(p, np.pi * np.arange(1, L + 1)),
-            "the ladder is geometric: 1, 2, 4, …, not 1, 2, 3, …",
+            "image counted from 0",
+            _ids(begins=lambda b: 0),
+            "row and column of an image count from the number that the next text token would have.",
         ),
         Mistake(
-            "halves", _nerf(order="halves"), "sine and cosine of one frequency stand side by side."
+            "image counted from 0, frame too",
+            _ids(begins=lambda b: 0, frame=lambda b: 0),
+            "an image begins at the number that the next text token would have, on every axis.",
         ),
         Mistake(
-            "cosine before sine",
-            _nerf(order="cosine before sine"),
-            "each pair is sine, then cosine.",
+            "frame counted up",
+            _ids(running=True),
+            "all tokens of an image belong to one frame.",
         ),
         Mistake(
-            "ordered by frequency",
-            _nerf(order="released"),
-            "all features of the first coordinate come first, then the second, then the third.",
+            "after the last row",
+            _ids(behind=lambda r, c: r),
+            "text goes on after the largest number on any axis: think of a wide image.",
         ),
         Mistake(
-            "the released code",
-            _nerf(scale=1.0, order="released"),
-            "it has no π and orders by frequency; here the paper's form is asked for.",
+            "after the last column",
+            _ids(behind=lambda r, c: c),
+            "text goes on after the largest number on any axis: think of a tall image.",
         ),
         Mistake(
-            "the released code",
-            lambda p, L: np.column_stack([p, _nerf(scale=1.0, order="released")(p, L)]),
-            "it has no π, orders by frequency and keeps the point; here the paper's form is asked"
-            " for.",
+            "one number used twice",
+            _ids(behind=lambda r, c: max(r, c) - 1),
+            "the largest number is taken already: text goes on with the next one.",
         ),
         Mistake(
-            "coordinates kept beside the code",
-            lambda p, L: np.column_stack([p, _nerf()(p, L)]),
-            "the paper's γ has 6L features, without the point itself.",
+            "one number left out",
+            _ids(behind=lambda r, c: max(r, c) + 1),
+            "text goes on with the number right after the largest one.",
+        ),
+        Mistake(
+            "column by column",
+            _ids(by_columns=True),
+            "tokens come row by row: the column changes fastest.",
+        ),
+        Mistake(
+            "axes first",
+            lambda b, r, c, a: _ids()(b, r, c, a).T,
+            "here a token is a row: shape (tokens, 3). Transformers stores (3, batch, tokens).",
+        ),
+        Mistake(
+            "text without row and column",
+            lambda b, r, c, a: np.where(_is_text(b, r, c, a), [1, 0, 0], 1) * _ids()(b, r, c, a),
+            "a text token has the same number on all three axes: that makes it plain rotary.",
         ),
     )
-    rng = np.random.default_rng(12)
-    cases = [
-        (rng.uniform(-1, 1, (4, 3)), 4),
-        (rng.uniform(-1, 1, (2, 3)), 3),
-        (rng.uniform(-1, 1, (3, 3)), 6),
-    ]
     return check(
         attempt,
-        _nerf(),
-        cases,
+        _ids(),
+        [(3, 2, 4, 2), (1, 3, 2, 3), (4, 1, 6, 1)],
         mistakes,
-        praise="powers of two from π upwards, one coordinate after the other.",
-        tolerance=1e-4,
+        praise="text walks along the diagonal, and the image is a block on it.",
+    )
+
+
+def check_axial_rotary(attempt):
+    """attempt(x, height, width) -> x (height · width, head_dim) with its first half turned by the
+    row of each patch and its second half by the column, neighbouring pairs, base 100.
+    """
+    rng = np.random.default_rng(12)
+    mistakes = (
+        Mistake(
+            "axes swapped",
+            _axial(at=lambda y, x: (x, y)),
+            "the first half of the features belongs to the row, the second to the column.",
+        ),
+        Mistake(
+            "frequencies over the whole width",
+            _axial(ladder=lambda n: (_hundred(n, 4 * n), _hundred(n, 4 * n))),
+            "an axis has head_dim/2 features of its own: the exponent of pair i is"
+            " −2i/(head_dim/2).",
+        ),
+        Mistake(
+            "one ladder for both axes",
+            _axial(ladder=lambda n: np.split(_hundred(2 * n, 4 * n), 2)),
+            "here each axis has its own ladder from 1 down; yours gives the slow pairs to the"
+            " column.",
+        ),
+        Mistake(
+            "positions as a batch of rows",
+            _axial(at=lambda y, x: (0 * y, x)),
+            "each row of the image is counted as a text of its own, and no pair knows the row.",
+        ),
+        Mistake(
+            "positions as a batch of rows",
+            lambda z, h, w: _turned(z, np.outer(_yx(h, w)[1], _hundred(z.shape[1] // 2))),
+            "each row of the image is counted as a text of its own, and no pair knows the row.",
+        ),
+        Mistake(
+            "one counter for all patches",
+            lambda z, h, w: _turned(z, np.outer(np.arange(h * w), _hundred(z.shape[1] // 2))),
+            "a patch has two numbers; yours has one, as if the image were a text.",
+        ),
+        Mistake(
+            "row and column added up",
+            lambda z, h, w: _turned(z, np.outer(sum(_yx(h, w)), _hundred(z.shape[1] // 2))),
+            "here each pair belongs to one axis; yours cannot tell a step down from one to the"
+            " right.",
+        ),
+        Mistake(
+            "height taken for width",
+            lambda z, h, w: _axial(at=lambda y, x: divmod(np.arange(h * w), h))(z, h, w),
+            "a row has `width` patches: row and column are index // width and index % width.",
+        ),
+        Mistake(
+            "counted from 1",
+            _axial(at=lambda y, x: (y + 1, x + 1)),
+            "the first patch stands at (0, 0) here. (For scores among patches it makes no"
+            " difference.)",
+        ),
+        Mistake(
+            "turned the other way",
+            _axial(at=lambda y, x: (-y, -x)),
+            "(a, b) becomes (a cos − b sin, a sin + b cos).",
+        ),
+        Mistake(
+            "base left at 10000",
+            _axial(ladder=lambda n: (_ladder(n, 0), _ladder(n, 0))),
+            "an image has few rows: the base is 100 here.",
+        ),
+        Mistake(
+            "halves instead of pairs",
+            _axial(layout="half"),
+            "feature 0 turns with its neighbour 1, not with the one half a head away.",
+        ),
+        Mistake(
+            "halves instead of pairs",
+            _axial(layout="half of the axis"),
+            "feature 0 turns with its neighbour 1, not with the one a quarter of a head away.",
+        ),
+    )
+    return check(
+        attempt,
+        _axial(),
+        [
+            (rng.normal(size=(6, 8)), 2, 3),
+            (rng.normal(size=(12, 16)), 4, 3),
+            (rng.normal(size=(5, 24)), 5, 1),
+        ],
+        mistakes,
+        praise="two clocks side by side, each with its own axis.",
+        tolerance=1e-6,
     )
 
 
@@ -376,52 +395,73 @@ def _ladder(pairs, shift, base=_B, divisor=None):
     return base ** (-np.arange(pairs) / (divisor(pairs) if divisor else max(pairs - shift, 1)))
 
 
-def _whisper(shift=1, layout="sin | cos", start=0, base=_B, divisor=None, scale=1.0):
-    return lambda n, d: _arranged(
-        scale * (np.arange(n) + start)[:, None] * _ladder(d // 2, shift, base, divisor), layout
-    )
-
-
 def _timesteps(scale=1000.0, layout="cos | sin", shift=0, divisor=None):
     return lambda t, d: _arranged(
         scale * np.asarray(t, float)[:, None] * _ladder(d // 2, shift, divisor=divisor), layout
     )
 
 
-def _detr(
-    first="row",
-    start=1,
-    scale=2 * np.pi,
-    normal=lambda n: n + 1e-6,
-    sizes=None,
-    layout="interleaved",
-    shift=0,
-    full=False,
+def _first(table, step):
+    """The axis of the first half, if the patch `step` places on stands in the same row."""
+    half = table.shape[1] // 2
+    return "row" if np.allclose(table[0, :half], table[step, :half], atol=1e-9) else "column"
+
+
+def _grid(height, width, d, column_first, start=0, scale=1.0, layout="interleaved", shift=0):
+    y, x = (
+        _arranged(scale * (at[:, None] + start) * _ladder(d // 4, shift), layout)
+        for at in _yx(height, width)
+    )
+    return np.concatenate([x, y] if column_first else [y, x], axis=1)
+
+
+def _yx(height, width):
+    """Row and column of each patch, row by row."""
+    return divmod(np.arange(height * width), width)
+
+
+def _ids(begins=lambda b: b, frame=lambda b: b, behind=max, running=False, by_columns=False):
+    def ids(before, rows, columns, after):
+        text = np.repeat(np.arange(before)[:, None], 3, axis=1)
+        y, x = _yx(rows, columns)
+        if by_columns:
+            x, y = divmod(np.arange(rows * columns), rows)
+        t = frame(before) + (np.arange(rows * columns) if running else 0 * y)
+        image = np.stack([t, begins(before) + y, begins(before) + x], axis=1)
+        rest = before + behind(rows, columns) + np.arange(after)
+        return np.concatenate([text, image, np.repeat(rest[:, None], 3, axis=1)])
+
+    return ids
+
+
+def _is_text(before, rows, columns, after):
+    return np.repeat([True, False, True], [before, rows * columns, after])[:, None]
+
+
+def _hundred(pairs, width=None):
+    """`pairs` frequencies of the ladder with base 100, of features in `width`."""
+    return 100.0 ** (-2 * np.arange(pairs) / (width or 2 * pairs))
+
+
+def _axial(
+    at=lambda y, x: (y, x), ladder=lambda n: (_hundred(n), _hundred(n)), layout="interleaved"
 ):
-    def grid(height, width, d_model):
-        pairs = d_model // 4
-        ladder = _ladder(2 * pairs, shift)[:pairs] if full else _ladder(pairs, shift)
-        rows, columns = (
-            _arranged((scale * (np.arange(n) + start) / normal(size))[:, None] * ladder, layout)
-            for n, size in zip((height, width), sizes or (height, width), strict=True)
-        )
-        y, x = np.repeat(rows[:, None], width, axis=1), np.repeat(columns[None], height, axis=0)
-        return np.concatenate([y, x] if first == "row" else [x, y], axis=-1)
+    def rotary(x, height, width):
+        angles = [
+            np.outer(p, w)
+            for p, w in zip(at(*_yx(height, width)), ladder(x.shape[1] // 4), strict=True)
+        ]
+        if layout == "half of the axis":
+            halves = zip(np.split(x, 2, axis=1), angles, strict=True)
+            return np.concatenate([_turned(part, a, "half") for part, a in halves], axis=1)
+        return _turned(x, np.concatenate(angles, axis=1), layout)
 
-    return grid
-
-
-def _nerf(scale=np.pi, power=np.arange, order="paper"):
-    return lambda points, L: _nerf_columns(points, scale * 2.0 ** power(L), order)
+    return rotary
 
 
-def _nerf_columns(points, frequencies, order="paper"):
-    angle = np.asarray(points, float)[..., None] * frequencies  # (n, 3, L)
-    if order == "released":
-        return (
-            np.stack([np.sin(angle), np.cos(angle)], axis=-1)
-            .transpose(0, 2, 3, 1)
-            .reshape(len(angle), -1)
-        )
-    layout = {"paper": "interleaved", "halves": "sin | cos"}.get(order, order)
-    return _arranged(angle, layout).reshape(len(angle), -1)
+def _turned(x, angle, layout="interleaved"):
+    a, b = np.split(x, 2, axis=1) if layout == "half" else (x[:, 0::2], x[:, 1::2])
+    turned = a * np.cos(angle) - b * np.sin(angle), a * np.sin(angle) + b * np.cos(angle)
+    if layout == "half":
+        return np.concatenate(turned, axis=1)
+    return np.stack(turned, axis=-1).reshape(x.shape)
