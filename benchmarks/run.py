@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-BENCHMARKS = ["precision", "tables", "rotary", "training", "cluster"]
+BENCHMARKS = ["precision", "tables", "rotary", "inference", "training", "cluster"]
 
 
 def main(arguments):

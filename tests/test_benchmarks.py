@@ -20,8 +20,9 @@ pytest.importorskip(
     reason="the benchmark of a cluster needs distributed: pip install 'sinpe[cluster]'",
 )
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "benchmarks"))
-cluster, compare, precision, rotary, tables, training = (
-    __import__(name) for name in ("cluster", "compare", "precision", "rotary", "tables", "training")
+cluster, compare, inference, precision, rotary, tables, training = (
+    __import__(name)
+    for name in ("cluster", "compare", "inference", "precision", "rotary", "tables", "training")
 )
 
 
@@ -99,6 +100,22 @@ def test_what_was_measured_is_saved_with_the_machine(monkeypatch, tmp_path, caps
         "ours_times_as_fast": {"ours": 2.5},
     }
     assert saved["first"]["gates"] == [{"says": "it holds", "passed": None}]
+
+
+def test_every_rotation_of_a_prompt_and_a_step_is_the_same(capsys):
+    for start, length in ((0, 5), (1000, 1)):
+        turned = {
+            (kind, name): call()
+            for kind, calls in inference.sides(2, 2, length, 8, start).items()
+            for name, call in calls.items()
+        }
+        for (kind, name), pair in turned.items():
+            half = name in ("sinpe, half", "transformers, Llama")
+            right = turned["from positions", f"sinpe, {'half' if half else 'interleaved'}"]
+            for x, other in zip(pair, right, strict=True):
+                x = x.transpose(1, 2) if name == "transformers, GPT-J" else x
+                assert (x - other).abs().max() < 1e-3, (kind, name)
+    assert all(gate.passed is None for gate in inference.measure(quick=True))
 
 
 def test_training_is_timed_and_the_study_runs(monkeypatch, capsys):
