@@ -4,7 +4,7 @@ Runs of the recorded study are sent to a scheduler on this machine with one work
 then to one with two. Time is that of a clock on the wall, from handing in the runs to the last
 record, with the workers up.
 
-    python benchmarks/cluster.py [--quick]
+    python benchmarks/cluster.py [--quick] [--save FILE]
 """
 
 import os

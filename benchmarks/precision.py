@@ -7,7 +7,7 @@ published rules, so only the precision is compared. bfloat16 and float16: querie
 type. "cast": after .to(dtype) of the module, as in a model that was cast as a whole, which lowers
 the frequencies too (nan: a position beyond 65 504 is infinite in float16).
 
-    python benchmarks/precision.py [--quick]
+    python benchmarks/precision.py [--quick] [--save FILE]
 """
 
 import warnings

@@ -5,14 +5,14 @@ Each side starts from positions and does what one attention layer does. transfor
 x-transformers build their tables once for all layers of a model; what a layer costs there without
 them is shown too, in brackets, and is no gate.
 
-    python benchmarks/rotary.py [--quick]
+    python benchmarks/rotary.py [--quick] [--save FILE]
 """
 
 import statistics
 import warnings
 
 import torch
-from compare import Gate, in_turn, main, table, times_as_fast
+from compare import Gate, in_turn, main, note, table, times_as_fast
 from rotary_embedding_torch import RotaryEmbedding
 from transformers.models.gptj import modeling_gptj as gptj
 from transformers.models.llama import modeling_llama as llama
@@ -101,6 +101,7 @@ def measure(quick):
             " thread"
         )
         table(["", "ms", *(f"{mine} is faster ×" for mine in ours)], rows)
+        note(f"Rotary, forward and backward, {shape}", times, ours)
         for mine in ours:
             least, peer = min(
                 (times_as_fast(times, mine, name), name)

@@ -1,7 +1,8 @@
 """Run every benchmark, each in a process of its own. The exit status is 1 where a gate does not
-hold.
+hold. --save FILE keeps what was measured, and on which machine, as JSON; an entry of another day
+is replaced benchmark by benchmark.
 
-python benchmarks/run.py [--quick]
+python benchmarks/run.py [--quick] [--save FILE]
 """
 
 import subprocess
@@ -9,7 +10,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-BENCHMARKS = ["precision", "rotary", "training", "cluster"]
+BENCHMARKS = ["precision", "tables", "rotary", "inference", "training", "cluster"]
 
 
 def main(arguments):

@@ -5,7 +5,7 @@ The other model is a GPT in the manner of nanoGPT (one matrix for q, k and v, le
 scaled_dot_product_attention), with this package's ReLU so that only the structure differs. Both
 train by the same loop on the same batches, round by round in one process.
 
-    python benchmarks/training.py [--quick]
+    python benchmarks/training.py [--quick] [--save FILE]
 """
 
 import os
@@ -13,7 +13,7 @@ import time
 from dataclasses import replace
 
 import torch
-from compare import Gate, in_turn, main, table, times_as_fast
+from compare import Gate, in_turn, main, note, table, times_as_fast
 from torch import nn
 from torch.nn import functional as F
 
@@ -51,9 +51,9 @@ class Block(nn.Module):
 
 
 class GPT(nn.Module):
-    def __init__(self, vocab_size):
+    def __init__(self, vocab_size, length=LENGTH):
         super().__init__()
-        self.words, self.places = nn.Embedding(vocab_size, D), nn.Embedding(LENGTH, D)
+        self.words, self.places = nn.Embedding(vocab_size, D), nn.Embedding(length, D)
         self.blocks, self.norm = nn.Sequential(*(Block() for _ in range(LAYERS))), nn.LayerNorm(D)
         for embedding in (self.words, self.places):
             nn.init.normal_(embedding.weight, std=0.02)
@@ -113,6 +113,7 @@ def speed(quick):
         for name, spent in times.items()
     ]
     table(["position", "tokens a second, at best", "times as fast as GPT"], rows)
+    note(f"training, {steps} steps of {BATCH} × {LENGTH} tokens", times, POSITIONS)
     for name in JUDGED:
         ratio = times_as_fast(times, name, "GPT")
         yield Gate(

@@ -12,11 +12,16 @@ from functools import lru_cache
 
 import numpy as np
 
+from sinpe.nearest import DIGITS, decimal_waves, nearest, put, turn
+
 LAYOUTS = ("interleaved", "concatenated")
 SPACINGS = ("paper", "tensor2tensor")
 _BLOCK = 1 << 14  # angles computed at a time, so that the temporaries stay in the cache
 WIDEST = 2**20  # far beyond any model: a slip is refused instead of computed for hours
 _TINY = 2.0**-30  # below this, sin(e) = e and cos(e) = 1 to float64 rounding
+_JUDGED = 2.0**22  # the largest angle at which float64 values are known to be as exact as here:
+_VALUE_OFF, _ANGLE_OFF = 2.0**-49, 2.0**-100  # sixteen times what sine, sum and digits of ω miss
+_TURNED = 2**11  # pairs; of wider codes too few rows fit into the cache to be worth turning
 
 
 def inverse_frequencies(d_model, base=10_000.0, *, spacing="paper"):
@@ -54,7 +59,8 @@ def sinusoidal_encoding(
     dtype: float16, float32 or float64. Angles are carried to about twice float64 precision and
         rounded to dtype once, at the end: for |position| up to 2^53 the absolute error is at most
         half an ulp of 1 in float16 and float32 (2.99e-8 there), and 4e-16 in float64, where NumPy's
-        own sine and cosine are the limit.
+        own sine and cosine are the limit. Up to |position · ω| = 2^22, each float16 and float32
+        value is the number nearest to the exact one.
     The code of a position never depends on the other positions in the call.
     Raises ValueError for positions that are not finite or not real, and as inverse_frequencies
     does.
@@ -70,12 +76,16 @@ def sinusoidal_encoding(
     dtype = _float_dtype(dtype)
     positions = _positions(positions)
     out = np.empty((*positions.shape, d_model), dtype)
-    rows = out.reshape(-1, d_model)
-    sines, cosines = (
-        (rows[:, 0::2], rows[:, 1::2]) if layout == "interleaved" else np.split(rows, 2, axis=1)
-    )
-    for block, sin, cos in _sin_cos(positions.reshape(-1), d_model, base, spacing):
-        sines[block], cosines[block] = sin, cos
+    rows, flat = out.reshape(-1, d_model), positions.reshape(-1)
+    span = None if dtype == np.float64 else _span(flat, d_model, base, spacing)
+    if span is None:
+        _fill(rows, flat, d_model, base, spacing, layout)
+    elif np.array_equal(flat, span):
+        _turn(rows, span, d_model, base, spacing, layout)
+    else:
+        every = np.empty((len(span), d_model), dtype)
+        _turn(every, span, d_model, base, spacing, layout)
+        np.take(every, (flat - span[0]).astype(np.int64), axis=0, out=rows)
     return out
 
 
@@ -151,17 +161,21 @@ def similarity(offsets, d_model, base=10_000.0):
 def _frequencies(d_model, base, spacing):
     """ω as an unevaluated sum of two float64 arrays: the correctly rounded value and the rest."""
     pairs = d_model // 2
-    steps = pairs if spacing == "paper" else max(pairs - 1, 1)
     with localcontext() as context:
         context.prec = 50
-        log_base = Decimal(base).ln()
-        exact = [(-log_base * i / steps).exp() for i in range(pairs)]
+        exact = _decimal_frequencies(range(pairs), d_model, base, spacing)
         high = np.array([float(w) for w in exact])
         if not np.isfinite(high).all():
             raise ValueError(f"base={base} gives frequencies beyond float64 at d_model={d_model}")
         low = np.array([float(w - Decimal(h)) for w, h in zip(exact, high.tolist(), strict=True)])
     high.flags.writeable = low.flags.writeable = False
     return high, low
+
+
+def _decimal_frequencies(pairs, d_model, base, spacing):
+    steps = d_model // 2 if spacing == "paper" else max(d_model // 2 - 1, 1)
+    log_base = Decimal(base).ln()
+    return [(-log_base * i / steps).exp() for i in pairs]
 
 
 def _sin_cos(positions, d_model, base, spacing):
@@ -181,17 +195,95 @@ def _sin_cos(positions, d_model, base, spacing):
     step = max(1, _BLOCK // len(high))
     for start in range(0, len(positions), step):
         block = slice(start, min(start + step, len(positions)))
-        p = positions[block, None]
-        angle = p * high
-        rest = _product_error(p, high, angle) + p * low
-        sin, cos = np.sin(angle), np.cos(angle)
-        sin, cos = sin + rest * cos, cos - rest * sin
-        large = np.abs(rest) > _TINY  # only beyond |angle| ≈ 10^7
-        if large.any():
-            a, e = angle[large], rest[large]
-            sin[large] = np.clip(np.sin(a) * np.cos(e) + np.cos(a) * np.sin(e), -1, 1)
-            cos[large] = np.clip(np.cos(a) * np.cos(e) - np.sin(a) * np.sin(e), -1, 1)
-        yield block, sin, cos
+        yield block, *_waves(positions[block, None], high, low)
+
+
+def _waves(p, high, low):
+    """Sine and cosine of p · (high + low), in the shape to which the three broadcast."""
+    angle = p * high
+    rest = _product_error(p, high, angle) + p * low
+    sin, cos = np.sin(angle), np.cos(angle)
+    sin, cos = sin + rest * cos, cos - rest * sin
+    large = np.abs(rest) > _TINY  # only beyond |angle| ≈ 10^7
+    if large.any():
+        a, e = angle[large], rest[large]
+        sin[large] = np.clip(np.sin(a) * np.cos(e) + np.cos(a) * np.sin(e), -1, 1)
+        cos[large] = np.clip(np.cos(a) * np.cos(e) - np.sin(a) * np.sin(e), -1, 1)
+    return sin, cos
+
+
+def _halves(rows, layout):
+    """The columns of the sines, and those of the cosines."""
+    if layout == "interleaved":
+        return rows[:, 0::2], rows[:, 1::2]
+    return np.split(rows, 2, axis=1)
+
+
+def _fill(rows, positions, d_model, base, spacing, layout):
+    """Codes of any positions, a sine and a cosine for each pair."""
+    halves, pair = _halves(rows, layout), np.arange(d_model // 2)
+    for block, *waves in _sin_cos(positions, d_model, base, spacing):
+        for cosine, (half, value) in enumerate(zip(halves, waves, strict=True)):
+            if rows.dtype == np.float64:
+                half[block] = value
+            else:
+                p = positions[block, None]
+                _round(half[block], value, p, pair, cosine, d_model, base, spacing)
+
+
+def _span(positions, d_model, base, spacing):
+    """The whole numbers from the least position to the greatest, or None where a sine for each is
+    called for: they are not whole, too far out, too far apart, or too few.
+    """
+    pairs = d_model // 2
+    if positions.size * pairs < _BLOCK or pairs > _TURNED:
+        return None
+    low, high = positions.min(), positions.max()
+    fastest = max(1, *_frequencies(d_model, base, spacing)[0][[0, -1]])
+    near = max(-low, high) * fastest <= _JUDGED and high - low < 2 * positions.size
+    whole = near and (positions == np.rint(positions)).all()
+    return np.arange(low, high + 1) if whole else None
+
+
+def _turn(rows, span, d_model, base, spacing, layout):
+    """Codes of consecutive whole positions in a narrow type, a product for each number."""
+    high, low = _frequencies(d_model, base, spacing)
+
+    def look_closer(index, part):
+        """What turning left open, by a sine."""
+        row, column = index
+        pair, cosine = (column // 2, column % 2) if layout == "interleaved" else (column, part)
+        p, out = span[row], np.empty(len(row), rows.dtype)
+        value = np.choose(cosine, _waves(p, high[pair], low[pair]))
+        _round(out, value, p, pair, cosine, d_model, base, spacing)
+        return out
+
+    if layout == "interleaved":
+        parts = [(rows, lambda codes: codes.view(np.float64))]
+    else:
+        parts = list(zip(_halves(rows, layout), (np.real, np.imag), strict=True))
+    turn(parts, span[0], lambda p: _waves(p, high, low), look_closer)
+
+
+def _round(out, value, p, pair, cosine, d_model, base, spacing):
+    """Values of _waves into out, each to the nearest number of its type; what float64 cannot decide
+    by the exact sine or cosine.
+    """
+    angle = np.abs(p * _frequencies(d_model, base, spacing)[0][pair])
+    error = np.where(angle <= _JUDGED, _VALUE_OFF * np.abs(value) + _ANGLE_OFF * angle, 0)
+
+    def look_closer(index):
+        found = []
+        asked = [np.broadcast_to(x, out.shape)[index].tolist() for x in (p, pair, cosine)]
+        for position, i, which in zip(*asked, strict=True):
+            with localcontext() as context:
+                context.prec = DIGITS
+                (frequency,) = _decimal_frequencies([i], d_model, base, spacing)
+                angle = Decimal(position) * frequency
+            found.append(nearest(decimal_waves(angle)[which], out.dtype))
+        return found
+
+    put(out, value, error, look_closer)
 
 
 def _product_error(a, b, product):

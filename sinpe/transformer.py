@@ -147,12 +147,12 @@ class Transformer(nn.Module):
         positions = check_positions("positions", positions, length, batch, "tokens has", self.axes)
         mask = self._mask(attention_mask, batch, length, tokens.device)
         x = self.layers[0].attention.position.embed(self.embedding(tokens), positions)
-        x = self.dropout(x)
+        x, shared = self.dropout(x), {}
         for layer in self.layers:
             method, places = layer.attention.position, positions
             if attention_mask is not None:
                 places = method.place_padding(positions, attention_mask)
-            x = layer(x, places, mask)
+            x = layer(x, places, mask, shared)
         x = self.final_norm(x)
         logits = self.embedding.logits(x) if self.unembedding is None else self.unembedding(x)
         return logits if self.config.logit_scale == 1 else logits * self.config.logit_scale
@@ -164,7 +164,7 @@ class Transformer(nn.Module):
             raise ValueError(f"tokens must have shape (batch, seq), got {tuple(tokens.shape)}")
         # elsewhere looking at values would cost a wait
         if tokens.device.type == "cpu" and visible(tokens) and tokens.numel():
-            low, high = tokens.min().item(), tokens.max().item()
+            low, high = (found.item() for found in tokens.aminmax())
             if low < 0 or high >= self.config.vocab_size:
                 raise ValueError(
                     f"tokens must be in 0 … vocab_size − 1 = {self.config.vocab_size - 1}, got"
@@ -219,11 +219,11 @@ class Layer(nn.Module):
         )
         self.norms = nn.ModuleList(nn.LayerNorm(config.d_model) for _ in range(2))
 
-    def forward(self, x, positions, mask):
+    def forward(self, x, positions, mask, shared=None):
         if self.pre:
-            x = x + self.dropout(self.attention(self.norms[0](x), positions, mask))
+            x = x + self.dropout(self.attention(self.norms[0](x), positions, mask, shared))
             return x + self.dropout(self.feed_forward(self.norms[1](x)))
-        x = self.norms[0](x + self.dropout(self.attention(x, positions, mask)))
+        x = self.norms[0](x + self.dropout(self.attention(x, positions, mask, shared)))
         return self.norms[1](x + self.dropout(self.feed_forward(x)))
 
 
@@ -261,28 +261,43 @@ class Attention(nn.Module):
             nn.Linear(config.d_model, config.d_model) for _ in range(4)
         )
 
-    def forward(self, x, positions, mask):
+    def forward(self, x, positions, mask, shared=None):
+        """shared: a dict in which the layers of one pass keep what is the same for all of them."""
         q, k, v = (self._heads(projection(x)) for projection in (self.query, self.key, self.value))
         q, k = self.position.rotate(q, k, positions, positions)
-        bias = self.position.score_bias(q, k, positions, positions)
+        bias = self._bias(q, k, positions, mask, {} if shared is None else shared)
         if bias is None:
             attended = F.scaled_dot_product_attention(
                 q, k, v, attn_mask=mask, is_causal=self.causal and mask is None
             )
         else:
-            attended = self._biased(q, k, v, bias, mask)
+            attended = self._biased(q, k, v, bias)
         return self.out(attended.transpose(1, 2).flatten(2))
 
     def _heads(self, x):
         return x.unflatten(-1, (self.n_heads, -1)).transpose(1, 2)
 
-    def _biased(self, q, k, v, bias, mask):
-        """Attention with the bias added in float32, or float64 for queries of that type."""
-        scores = (q @ k.transpose(-2, -1)).to(wide(q.dtype)) / math.sqrt(q.shape[-1]) + bias
+    def _bias(self, q, k, positions, mask, shared):
+        """What the method adds to the scores, with the mask in it; or None."""
+        kept = shared.get(self.position)
+        if kept is not None:
+            return kept
+        bias = self.position.score_bias(q, k, positions, positions)
+        if bias is None:
+            return None
         if mask is None and self.causal:
-            mask = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).tril()
+            lengths = q.shape[2], k.shape[2]
+            mask = torch.ones(lengths, dtype=torch.bool, device=q.device).tril()
         if mask is not None:
-            scores = scores.masked_fill(~mask, -math.inf)
+            bias = bias.masked_fill(~mask, -math.inf)
+        # a gradient is summed layer by layer, as it was in every recorded training
+        if self.position.bias_of_positions and not bias.requires_grad:
+            shared[self.position] = bias
+        return bias
+
+    def _biased(self, q, k, v, bias):
+        """Attention with the bias added in float32, or float64 for queries of that type."""
+        scores = (q @ k.transpose(-2, -1)).to(wide(q.dtype)).div_(math.sqrt(q.shape[-1])) + bias
         return scores.softmax(-1).to(v.dtype) @ v
 
 

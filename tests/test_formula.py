@@ -4,11 +4,12 @@ told. Precision: test_formula_precision.py.
 
 import inspect
 import math
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
@@ -136,6 +137,60 @@ def test_many_positions_at_once_equal_few_at_a_time(d_model):
             whole[start:stop],
             sinusoidal_encoding(np.arange(start, stop), d_model, dtype=np.float32),
         )
+
+
+@given(
+    st.integers(-(2**20), 2**20 - 2**15),
+    st.sampled_from([2, 6, 16, 130, 512]),
+    st.floats(1, 1e6),
+    layouts,
+    spacings,
+    st.sampled_from([np.float32, np.float16]),
+    st.data(),
+)
+@settings(max_examples=25, deadline=None)
+def test_a_code_has_the_same_bits_in_any_company(
+    start, d_model, base, layout, spacing, dtype, data
+):
+    """Alone, in a long block, in a longer one, out of order, with repeats, in a batch, or among
+    fractions: the ways to compute it differ, the number does not.
+    """
+
+    def bits(positions):
+        options = {"layout": layout, "spacing": spacing, "dtype": dtype}
+        return sinusoidal_encoding(positions, d_model, base, **options).view(f"u{dtype().itemsize}")
+
+    length = 2 * formula._BLOCK // (d_model // 2) + data.draw(st.integers(1, 300))
+    block = np.arange(start, start + length)
+    together = bits(block)
+    some = np.array(data.draw(st.lists(st.integers(0, length - 1), min_size=1, max_size=20)))
+    assert np.array_equal(together[some], np.stack([bits(np.array(p)) for p in block[some]]))
+    assert np.array_equal(together[some], bits(np.append(block[some] * 1.0, 0.5))[:-1])
+    assert np.array_equal(together, bits(np.arange(start - 77, start + length))[77:])
+    order = np.random.default_rng(length).integers(0, length, (3, length))
+    assert np.array_equal(together[order], bits(block[order]))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+def test_a_table_takes_a_product_for_each_number_and_few_sines(monkeypatch, dtype):
+    asked, original = [], formula._waves
+    monkeypatch.setattr(
+        formula,
+        "_waves",
+        lambda p, high, low: asked.append(np.broadcast(p, high).size) or original(p, high, low),
+    )
+    sinusoidal_encoding(4096, 512, dtype=dtype)
+    assert asked[0] == 13 * 256  # one position, and the turns by 1, 2, 4, … 2048
+    assert sum(asked[1:]) < 500  # what float64 leaves open, position 0 among it
+
+
+def test_a_table_needs_little_memory_beside_itself():
+    sinusoidal_encoding(4096, 512, dtype=np.float32)  # frequencies are kept
+    tracemalloc.start()
+    table = sinusoidal_encoding(4096, 512, dtype=np.float32)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert table.nbytes <= peak < table.nbytes + 2 * 2**20
 
 
 @given(positions, widths, spacings)

@@ -2,7 +2,7 @@
 every position up to 2^20.
 """
 
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from functools import lru_cache
 
 import mpmath
@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sinpe import inverse_frequencies, similarity, sinusoidal_encoding, wavelengths
+from sinpe import formula, inverse_frequencies, similarity, sinusoidal_encoding, wavelengths
+from sinpe import nearest as nearest_numbers
 
 FLOAT32 = 2.99e-8  # half an ulp of 1, 2^-25, and a little
 FLOAT16 = 2.0**-12 * (1 + 1e-9)
@@ -99,6 +100,27 @@ def exact_table(start, length, frequencies):
     return sin_a * cos_b + cos_a * sin_b, cos_a * cos_b - sin_a * sin_b
 
 
+def nearest(value, dtype):
+    """The number of dtype nearest to an mpmath value: the guess or a neighbour of it."""
+    guess = dtype(float(value))
+    around = [guess, np.nextafter(guess, dtype(-2)), np.nextafter(guess, dtype(2))]
+    with mpmath.workdps(60):
+        return min(around, key=lambda number: abs(mpmath.mpf(float(number)) - value))
+
+
+def not_nearest(table, exact, positions, frequency, cosine):
+    """How many numbers of a column are not the nearest of their type to the truth, which `exact`
+    knows to 1e-15. Where that is not enough to tell, mpmath says.
+    """
+    below, above = ((exact + off).astype(table.dtype) for off in (-2e-15, 2e-15))
+    right = below.copy()
+    for row in np.nonzero(below != above)[0]:
+        with mpmath.workdps(60):
+            value = mpmath.cos_sin(int(positions[row]) * frequency)[0 if cosine else 1]
+            right[row] = nearest(value, table.dtype.type)
+    return np.count_nonzero(table != right)
+
+
 def test_the_fast_reference_agrees_with_the_literal_loop():
     sin, cos = exact_table(TOP - 3, 3, exact_frequencies(6))
     for row, position in enumerate(range(TOP - 3, TOP)):
@@ -141,6 +163,10 @@ def test_every_position_up_to_two_to_the_twenty(d_model, base):
         )
         assert np.abs(table[:, 0::2] - sin).max() <= FLOAT32
         assert np.abs(table[:, 1::2] - cos).max() <= FLOAT32
+        positions = range(start, start + length)
+        for i, frequency in enumerate(frequencies):
+            assert not_nearest(table[:, 2 * i], sin[:, i], positions, frequency, False) == 0
+            assert not_nearest(table[:, 2 * i + 1], cos[:, i], positions, frequency, True) == 0
 
 
 @pytest.mark.parametrize(("d_model", "length"), [(16, 4096), (128, 512), (512, 128), (1024, 64)])
@@ -153,6 +179,78 @@ def test_stretches_of_positions_at_every_width(d_model, length):
         )
         assert np.abs(table[:, 0::2] - sin).max() <= FLOAT32
         assert np.abs(table[:, 1::2] - cos).max() <= FLOAT32
+        positions = range(start, start + length)
+        for i, frequency in enumerate(frequencies):
+            assert not_nearest(table[:, 2 * i], sin[:, i], positions, frequency, False) == 0
+            assert not_nearest(table[:, 2 * i + 1], cos[:, i], positions, frequency, True) == 0
+
+
+@given(
+    st.one_of(st.sampled_from(ADVERSARIAL), st.integers(-TOP, TOP), st.floats(-TOP, TOP)),
+    widths,
+    bases,
+    spacings,
+    st.sampled_from([np.float32, np.float16]),
+)
+def test_narrow_types_hold_the_nearest_number(position, d_model, base, spacing, dtype):
+    code = sinusoidal_encoding(float(position), d_model, base, spacing=spacing, dtype=dtype)
+    exact = exact_code(float(position), d_model, base, spacing)
+    assert code.tolist() == [nearest(value, dtype) for value in exact]
+
+
+@pytest.mark.parametrize("layout", formula.LAYOUTS)
+@pytest.mark.parametrize(("dtype", "off"), [(np.float32, 2.0**-29), (np.float16, 2.0**-15)])
+@pytest.mark.parametrize("far", [False, True])
+def test_doubt_is_settled_by_more_digits(monkeypatch, layout, dtype, off, far):
+    """Errors that are made to look a million times larger send many numbers to the second look,
+    and to the last one, which knows them to a hundred digits: the table stays the same.
+    """
+    first = TOP - 300 if far else -150
+    ask = {"positions": np.arange(first, first + 300), "d_model": 128}
+    right = sinusoidal_encoding(**ask, layout=layout, dtype=dtype)
+    settled, original = [], formula.decimal_waves
+    monkeypatch.setattr(
+        formula, "decimal_waves", lambda angle: settled.append(1) or original(angle)
+    )
+    monkeypatch.setattr(nearest_numbers, "_A_TURN", off / 2)
+    assert np.array_equal(sinusoidal_encoding(**ask, layout=layout, dtype=dtype), right)
+    assert len(settled) < 3
+    monkeypatch.setattr(formula, "_VALUE_OFF", off)
+    assert np.array_equal(sinusoidal_encoding(**ask, layout=layout, dtype=dtype), right)
+    assert len(settled) > 300
+
+
+def test_the_last_look_is_exact_to_a_hundred_digits():
+    with mpmath.workdps(130), localcontext() as context:
+        context.prec = 125
+        for angle in ("0", "1e-30", "0.5", "-3", "1e-400", "4194303.123456789", "-99999.75"):
+            found = formula.decimal_waves(Decimal(angle))
+            cos, sin = mpmath.cos_sin(mpmath.mpf(angle))
+            for mine, theirs in zip(found, (sin, cos), strict=True):
+                assert abs(mpmath.mpf(str(mine)) - theirs) <= mpmath.mpf("1e-100") * abs(theirs)
+
+
+@pytest.mark.parametrize(("middle", "even"), [(1 + 2.0**-24, 1), (1 + 3 * 2.0**-24, 1 + 2.0**-22)])
+def test_of_two_neighbours_the_nearer_one_is_taken(middle, even):
+    """float64 cannot hold what lies 1e-30 beside the middle; the even neighbour is not always
+    right.
+    """
+    low, high = np.float32(middle - 2.0**-24), np.float32(middle + 2.0**-24)
+    assert np.float32(middle) == even
+    for side, right in ((Decimal("-1e-30"), low), (Decimal("1e-30"), high)):
+        with localcontext() as context:
+            context.prec = 60
+            assert nearest_numbers.nearest(Decimal(middle) + side, np.dtype(np.float32)) == right
+
+
+def test_only_numbers_beside_a_middle_are_looked_at_again():
+    value = np.array([[0.25, 1 + 2.0**-24], [1 + 2.0**-24 + 3e-15, 0.3]])
+    out, asked = np.empty((2, 2), np.float32), []
+    nearest_numbers.put(
+        out, value.copy(), 2e-15, lambda index: asked.append(np.transpose(index).tolist()) or [9.0]
+    )
+    assert asked == [[[0, 1]]]
+    assert out.tolist() == [[0.25, 9.0], [float(np.float32(1 + 2.0**-23)), float(np.float32(0.3))]]
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from peers import peer
 
 from sinpe import Alibi, alibi_slopes
 
@@ -86,6 +87,71 @@ def test_equals_a_literal_loop(n_heads, queries, keys):
         for i, q in enumerate(queries):
             for j, k in enumerate(keys):
                 assert out[0, h, i, j].item() == pytest.approx(-slopes[h] * abs(q - k), rel=1e-6)
+
+
+@given(st.integers(-20, 20), st.integers(-20, 20), st.integers(1, 9), st.integers(1, 9))
+def test_the_short_way_equals_the_pairs(q_start, k_start, q_len, k_len):
+    q, k = torch.zeros(1, 3, q_len, 2), torch.zeros(1, 3, k_len, 2)
+    queries, keys = torch.arange(q_len) + q_start, torch.arange(k_len) + k_start
+    short = Alibi(3).score_bias(q, k, queries, keys)
+    # a batch of positions takes the long way
+    assert torch.equal(short, Alibi(3).score_bias(q, k, queries[None], keys[None]))
+
+
+def test_the_short_way_weighs_2l_minus_1_distances(monkeypatch):
+    asked, original = [], Alibi._penalty
+    monkeypatch.setattr(
+        Alibi,
+        "_penalty",
+        lambda self, distance, dtype: (
+            asked.append(distance.numel()) or original(self, distance, dtype)
+        ),
+    )
+    bias(2, torch.arange(50), torch.arange(50))
+    bias(2, torch.arange(50), torch.arange(50).flip(0))
+    assert asked == [99, 2500]
+
+
+@pytest.mark.parametrize("positions", [torch.arange(5), torch.tensor([[0, 1, 2, 7, 9]])])
+def test_what_is_returned_has_memory_of_its_own(positions):
+    """Diagonals share their numbers while they are computed, never in what a caller may change."""
+    method, q = Alibi(2), torch.zeros(1, 2, 5, 4)
+    first = method.score_bias(q, q, positions, positions)
+    expected = first.clone()
+    first[0, 0, 2, 2] = 7
+    assert (first != expected).sum() == 1
+    assert torch.equal(method.score_bias(q, q, positions, positions), expected)
+
+
+@given(st.integers(1, 12), st.data())
+def test_a_share_of_the_heads(n_heads, data):
+    """The first ones have the slopes of so many heads, the rest see no positions."""
+    some = data.draw(st.integers(1, n_heads))
+    q, at = torch.zeros(1, n_heads, 6, 4), torch.tensor([3, 1, 4, 15, 9, 2])
+    out = Alibi(n_heads, alibi_heads=some).score_bias(q, q, at, at)
+    assert torch.equal(out[:, :some], Alibi(some).score_bias(q[:, :some], q[:, :some], at, at))
+    assert (out[:, some:] == 0).all() and out.shape == (1, n_heads, 6, 6)
+
+
+def test_a_share_of_the_heads_as_another_package_has_it():
+    x_transformers = peer("x_transformers.x_transformers")
+    theirs = x_transformers.AlibiPositionalBias(heads=4, total_heads=6)
+    q, at = torch.zeros(1, 6, 7, 4), torch.arange(7)
+    assert torch.equal(theirs(7, 7), Alibi(6, alibi_heads=4).score_bias(q, q, at, at)[0])
+
+
+@pytest.mark.parametrize(
+    ("some", "message"),
+    [
+        (9, "alibi_heads must be at most n_heads, got alibi_heads=9, n_heads=8"),
+        (0, "alibi_heads must be a positive integer, got 0"),
+        (2.0, "alibi_heads must be a positive integer, got 2.0"),
+        (True, "alibi_heads must be a positive integer, got True"),
+    ],
+)
+def test_a_share_that_is_none_is_refused(some, message):
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        Alibi(8, alibi_heads=some)
 
 
 def test_a_penalty_that_is_zero_at_the_token_itself_symmetric_and_a_function_of_the_distance():

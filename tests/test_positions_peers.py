@@ -370,7 +370,8 @@ def extensions(length):
     model trained at this length.
 
     Its "linear" is position interpolation. Its "dynamic" knows the trained length as
-    max_position_embeddings. LongRoPE is not in this package.
+    max_position_embeddings. LongRoPE and the exact bounds of gpt-oss have their own tests, beside
+    those of the extensions.
     """
     trained = {"original_max_position_embeddings": length}
     return {

@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 import sinpe
-from sinpe import Rotary, RotaryAxes, T5Bias
+from sinpe import Alibi, Rotary, RotaryAxes, T5Bias
 
 H, HD, D = 4, 8, 32
 EXTENSIONS = {
@@ -60,6 +60,7 @@ MAKERS = {
     # one that has options which change what it computes stands here once more for each
     "T5Bias few buckets": lambda: T5Bias(H, n_buckets=8, max_distance=12),
     "T5Bias bidirectional": lambda: T5Bias(H, n_buckets=8, max_distance=12, bidirectional=True),
+    "Alibi on some heads": lambda: Alibi(H, alibi_heads=3),
     "Rotary half": lambda: Rotary(HD, layout="half"),
     "Rotary partial": lambda: Rotary(HD, rotary_dim=4),
     "RotaryAxes half": lambda: RotaryAxes(HD, sinpe.section_frequencies((2, 1, 1)), "half"),

@@ -11,7 +11,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sinpe import SinusoidalEncoding, sinusoidal_encoding
+from sinpe import SinusoidalEncoding, formula, sinusoidal_encoding
+from sinpe.positions import sinusoidal
 from sinpe.positions.base import cast_once
 
 D = 16
@@ -131,6 +132,49 @@ def test_not_in_the_checkpoint_and_strict_loading_works_both_ways():
     long.load_state_dict(short.state_dict(), strict=True)
 
 
+def test_float64_rows_are_made_once_and_only_when_asked_for(monkeypatch):
+    made, original = [], formula.sinusoidal_encoding
+
+    def counted(positions, *given, dtype=np.float64, **options):
+        made.append((np.dtype(dtype).name, np.size(positions)))
+        return original(positions, *given, dtype=dtype, **options)
+
+    sinusoidal._exact_table.cache_clear()
+    monkeypatch.setattr(formula, "sinusoidal_encoding", counted)
+    method, other = SinusoidalEncoding(D, max_len=8), SinusoidalEncoding(D, max_len=8)
+    del made[:]
+    assert method.rows(torch.arange(8)).dtype == torch.float32 and made == []
+    for kind in (torch.bfloat16, torch.float16, torch.float64):
+        assert method.rows(torch.arange(8), kind).dtype == kind
+    assert other.table.dtype == torch.float64 and made == [("float64", 1)]
+    method.rows(torch.arange(9)), method.rows(torch.arange(9), torch.bfloat16)
+    assert made[1:] == [("float32", 9), ("float64", 9)]
+
+
+def test_the_kept_rows_stay_float32_and_the_nearest():
+    method = SinusoidalEncoding(D, max_len=8)
+    expected = codes(np.arange(8), dtype=np.float32)
+    for moved in (method, method.double(), method.half(), method.to_empty(device="cpu")):
+        assert moved.codes.dtype == torch.float32 and torch.equal(moved.codes, expected)
+    with torch.inference_mode():
+        sinusoidal._exact_table.cache_clear()
+        method.rows(torch.arange(8), torch.float64)
+    assert not method.table.is_inference()
+
+
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize("positions", [torch.arange(4), torch.tensor([[7, 900]])])
+def test_the_operator_is_told_the_type_and_the_shape_without_values(exact, positions):
+    method = SinusoidalEncoding(D, max_len=8)
+    given = method.codes, positions, exact, 1e4, "interleaved", "paper"
+    torch.library.opcheck(sinusoidal._rows_operator, given)
+    assert torch.equal(sinusoidal._rows_operator(*given), sinusoidal._rows(*given))
+    batched = torch.vmap(lambda p: sinusoidal._rows_operator(given[0], p, *given[2:]))
+    assert torch.equal(
+        batched(positions[None].expand(2, *positions.shape))[1], batched(positions[None])[0]
+    )
+
+
 def test_survives_half_double_meta_copies_and_pickling():
     method = SinusoidalEncoding(D, max_len=32)
     exact = method.rows(torch.arange(40), torch.float64)
@@ -167,6 +211,8 @@ def test_autocast_changes_nothing():
 def test_compile_and_export_without_graph_breaks():
     method, x = SinusoidalEncoding(D, max_len=8), torch.randn(2, 12, D)
     compiled = torch.compile(method, fullgraph=True, backend="aot_eager")
+    half = x.bfloat16()
+    assert torch.equal(compiled(half, torch.arange(12)), method(half, torch.arange(12)))
     exported = torch.export.export(method, (x, torch.arange(12))).module()
     for positions in (torch.arange(12), torch.arange(12) - 5, torch.arange(24).reshape(2, 12)):
         assert torch.equal(compiled(x, positions), method(x, positions))

@@ -10,7 +10,17 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from sinpe import NoPosition, PositionMethod, SinusoidalEncoding, Transformer, TransformerConfig
+from sinpe import (
+    Alibi,
+    NoPosition,
+    PositionMethod,
+    ShawRelative,
+    SinusoidalEncoding,
+    T5Bias,
+    Transformer,
+    TransformerConfig,
+    TransformerXLRelative,
+)
 
 V, D, T = 11, 16, 7
 
@@ -439,3 +449,62 @@ def test_methods_that_do_not_fit_are_refused():
 def test_bad_inputs_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         Transformer(config(), NoPosition())(*arguments)
+
+
+@pytest.mark.parametrize("causal", [True, False])
+@pytest.mark.parametrize(
+    ("make", "training", "asked"),
+    [
+        (lambda _: Alibi(4), True, 1),
+        (lambda causal: T5Bias(4, bidirectional=not causal), False, 1),
+        # a gradient for each layer, summed as in the recorded trainings
+        (lambda causal: T5Bias(4, bidirectional=not causal), True, 3),
+        (lambda _: ShawRelative(4, 8, 3), False, 3),  # looks at the queries
+        (lambda _: [Alibi(4), Alibi(4, alibi_heads=2), Alibi(4)], True, 3),
+    ],
+)
+def test_layers_share_a_bias_that_follows_from_positions(
+    monkeypatch, make, training, asked, causal
+):
+    """And get the same numbers as where each asks for its own."""
+    model = Transformer(config(d_model=32, n_heads=4, n_layers=3, causal=causal), make(causal))
+    apart, calls = copy.deepcopy(model), []
+    for layer in apart.layers:
+        layer.attention.position.bias_of_positions = False
+    kind = type(model.layers[0].attention.position)
+    original = kind.score_bias
+    monkeypatch.setattr(
+        kind, "score_bias", lambda self, *given: calls.append(self) or original(self, *given)
+    )
+    tokens = torch.randint(V, (2, 6), generator=torch.Generator().manual_seed(0))
+    for mask in (None, torch.tensor([[0, 1, 1, 1, 1, 1], [1, 1, 1, 1, 1, 1]])):
+        with torch.set_grad_enabled(training):
+            shared, counted = model(tokens, attention_mask=mask), len(calls)
+            assert counted == asked
+            assert torch.equal(shared, apart(tokens, attention_mask=mask))
+        assert len(calls) == asked + 3
+        calls.clear()
+
+
+def test_a_biased_training_step_has_the_bits_of_the_plain_way():
+    """Masking the bias instead of the scores, and dividing in place, change no gradient."""
+
+    def plainly(self, x, positions, mask, shared=None):
+        q, k, v = (self._heads(part(x)) for part in (self.query, self.key, self.value))
+        scores = (q @ k.transpose(-2, -1)) / math.sqrt(q.shape[-1])
+        scores = scores + self.position.score_bias(q, k, positions, positions)
+        hidden = ~torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
+        scores = scores.masked_fill(hidden, -math.inf)
+        return self.out((scores.softmax(-1) @ v).transpose(1, 2).flatten(2))
+
+    tokens = torch.randint(V, (4, 12), generator=torch.Generator().manual_seed(0))
+    for position in (Alibi(4), T5Bias(4), ShawRelative(4, 8, 3), TransformerXLRelative(4, 8)):
+        models = [Transformer(config(d_model=32, n_heads=4), copy.deepcopy(position))]
+        models.append(copy.deepcopy(models[0]))
+        for layer in models[1].layers:
+            layer.attention.forward = plainly.__get__(layer.attention)
+        gradients = []
+        for model in models:
+            F.cross_entropy(model(tokens).flatten(0, 1), tokens.flatten()).backward()
+            gradients.append([weight.grad for weight in model.parameters()])
+        assert all(torch.equal(one, other) for one, other in zip(*gradients, strict=True))

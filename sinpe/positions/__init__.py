@@ -15,13 +15,14 @@ from sinpe.positions.extensions import (
     DynamicNTK,
     Extension,
     Llama3,
+    LongRoPE,
     NTKAware,
     PositionInterpolation,
     YaRN,
 )
-from sinpe.positions.learned import LearnedEncoding
+from sinpe.positions.learned import LearnedEncoding, LearnedEncoding2D, resize_grid_table
 from sinpe.positions.none import NoPosition
-from sinpe.positions.rotary import Rotary
+from sinpe.positions.rotary import Rotary, RotaryTables
 from sinpe.positions.rotary_axes import RotaryAxes
 from sinpe.positions.shaw import ShawRelative
 from sinpe.positions.sinusoidal import SinusoidalEncoding
@@ -34,13 +35,16 @@ __all__ = [
     "DynamicNTK",
     "Extension",
     "LearnedEncoding",
+    "LearnedEncoding2D",
     "Llama3",
+    "LongRoPE",
     "NTKAware",
     "NoPosition",
     "PositionInterpolation",
     "PositionMethod",
     "Rotary",
     "RotaryAxes",
+    "RotaryTables",
     "ShawRelative",
     "SinusoidalEncoding",
     "T5Bias",
@@ -54,5 +58,6 @@ __all__ = [
     "move_padding",
     "mrope_positions",
     "relative_position_bucket",
+    "resize_grid_table",
     "section_frequencies",
 ]

@@ -7,7 +7,12 @@ import torch
 from sinpe.formula import WIDEST
 from sinpe.positions.base import PositionMethod, check_size
 from sinpe.positions.checks import check_pair, wide
-from sinpe.positions.relative import relative_positions
+from sinpe.positions.relative import (
+    along_diagonals,
+    offsets,
+    relative_positions,
+    toeplitz,
+)
 
 
 def alibi_slopes(n_heads):
@@ -27,14 +32,26 @@ def alibi_slopes(n_heads):
 class Alibi(PositionMethod):
     """Adds −m_h · |q − k| to the scores of head h.
 
+    alibi_heads: how many heads are given a slope, the first ones, and then the slopes of that many
+        heads; None means all. The others get 0: they see no positions.
     The authors' code adds m_h · k, which differs by a constant in each row under a causal mask, and
     softmax cannot tell.
     Source: Press, Smith and Lewis 2022, https://arxiv.org/abs/2108.12409
+    Raises ValueError for numbers of heads that are not positive integers, and for more heads with
+    a slope than there are.
     """
 
-    def __init__(self, n_heads):
+    bias_of_positions = True
+
+    def __init__(self, n_heads, alibi_heads=None):
         super().__init__()
         self.n_heads = check_size("n_heads", n_heads, WIDEST)
+        self.alibi_heads = n_heads if alibi_heads is None else alibi_heads
+        if check_size("alibi_heads", self.alibi_heads, WIDEST) > n_heads:
+            raise ValueError(
+                f"alibi_heads must be at most n_heads, got alibi_heads={alibi_heads},"
+                f" n_heads={n_heads}"
+            )
         self.derive("slopes", self._slopes)
 
     def score_bias(self, q, k, q_positions, k_positions):
@@ -42,8 +59,21 @@ class Alibi(PositionMethod):
         positions agree; float32, or float64 for float64 queries. k may have fewer heads.
         """
         q_positions, k_positions = check_pair(q, k, q_positions, k_positions, self.n_heads)
-        distance = relative_positions(q_positions, k_positions).abs()
-        return -(self.slopes[:, None, None] * distance[:, None]).to(wide(q.dtype))
+        # 2L − 1 distances instead of L² pairs
+        if along_diagonals(q_positions, k_positions):
+            every = self._penalty(offsets(q_positions, k_positions), q.dtype)
+            return toeplitz(every, q.shape[2], k.shape[2])[None]
+        distance = relative_positions(q_positions, k_positions)
+        return self._penalty(distance, q.dtype).movedim(0, 1)
+
+    def _penalty(self, distance, dtype):
+        """(*shape) -> (heads, *shape)"""
+        slopes = self.slopes.reshape(-1, *[1] * distance.ndim)
+        return -(slopes * distance.abs()).to(wide(dtype))
 
     def _slopes(self):
-        return alibi_slopes(self.n_heads)
+        rest = torch.zeros(self.n_heads - self.alibi_heads, dtype=torch.float64)
+        return torch.cat([alibi_slopes(self.alibi_heads), rest])
+
+    def extra_repr(self):
+        return f"n_heads={self.n_heads}, alibi_heads={self.alibi_heads}"

@@ -19,7 +19,9 @@ class PositionMethod(nn.Module):
     `n_heads` or `head_dim`, or `causal_only` where keys ahead of the query have no right value;
     Transformer checks them. `storable_keys` says whether a key, once turned, stays right however
     the text goes on, so that a cache may keep it. `axes` is set where a position is that many
-    numbers; positions then have shape (seq, axes) or (batch, seq, axes).
+    numbers; positions then have shape (seq, axes) or (batch, seq, axes). `bias_of_positions` says
+    that `score_bias` takes the type and the sizes of q and k, and no value: layers may share what
+    it returns.
     """
 
     d_model: int | None = None
@@ -28,10 +30,11 @@ class PositionMethod(nn.Module):
     axes: int | None = None
     causal_only: bool = False
     storable_keys: bool = True
+    bias_of_positions: bool = False
 
     def __init__(self):
         super().__init__()
-        self._derived = {}
+        self._derived, self._single = {}, frozenset()
 
     def embed(self, x, positions):
         """x: (batch, seq, d_model) -> the same shape, dtype and device."""
@@ -62,6 +65,7 @@ class PositionMethod(nn.Module):
         `to_empty` would leave it undefined.
 
         make() -> float64 tensor on the CPU; it is kept in float32 on devices that have no float64.
+        One that is float32 already stays so.
         """
         self._derived[name] = make
         self._build(name, torch.empty(0).device)
@@ -69,8 +73,8 @@ class PositionMethod(nn.Module):
     def _build(self, name, device):
         with torch.device("cpu"):
             table = self._derived[name]()
-        # the type first: some devices refuse float64 on arrival
-        self.register_buffer(name, table.to(_widest(device)).to(device), persistent=False)
+        self._single = self._single | {name} if table.dtype == torch.float32 else self._single
+        self.register_buffer(name, onto(device, table), persistent=False)
 
     def _apply(self, fn, recurse=True):
         """Move derived tables with the module, but keep them out of dtype changes, which would
@@ -80,7 +84,8 @@ class PositionMethod(nn.Module):
         super()._apply(fn, recurse)
         for name, table in tables.items():
             device = fn(torch.empty(0, device=table.device)).device
-            if table.is_meta or table.dtype != _widest(device):
+            wanted = torch.float32 if name in self._single else _widest(device)
+            if table.is_meta or table.dtype != wanted:
                 self._build(name, device)
             else:
                 self.register_buffer(name, table.to(device), persistent=False)
@@ -111,6 +116,13 @@ def move_padding(positions, attention_mask):
         return positions
     first = positions.gather(-1, tokens.int().argmax(-1, keepdim=True))
     return torch.where(tokens, positions, first * tokens.any(-1, keepdim=True))
+
+
+def onto(device, table):
+    """A float32 or float64 table on a device, in float32 where there is no float64: the type first,
+    since some devices refuse float64 on arrival.
+    """
+    return table.to(_widest(device) if table.dtype == torch.float64 else table.dtype).to(device)
 
 
 def _widest(device):

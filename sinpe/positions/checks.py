@@ -79,18 +79,29 @@ def check_positions(name, positions, length, batch=None, owner="queries and keys
     return positions
 
 
-def check_pair(q, k, q_positions, k_positions, n_heads=None, head_dim=None, axes=None):
+def check_rows(name, positions):
+    """positions as check_positions takes them, of whatever length."""
+    positions = check_real(name, positions)
+    if positions.ndim not in (1, 2):
+        raise ValueError(
+            f"{name} must have shape (len,) or (batch, len), got {tuple(positions.shape)}"
+        )
+    return positions
+
+
+def check_pair(
+    q, k, q_positions, k_positions, n_heads=None, head_dim=None, axes=None, heads_axis=1
+):
     """The two positions, each through check_positions, after q and k went through check_heads; one
     tensor for both if one was given.
     """
-    check_heads(q, k, n_heads, head_dim)
+    check_heads(q, k, n_heads, head_dim, heads_axis)
     same = k_positions is q_positions
-    q_positions = check_positions("q_positions", q_positions, q.shape[2], q.shape[0], axes=axes)
-    if same and q.shape[2] == k.shape[2]:
+    q_len, k_len = q.shape[3 - heads_axis], k.shape[3 - heads_axis]
+    q_positions = check_positions("q_positions", q_positions, q_len, q.shape[0], axes=axes)
+    if same and q_len == k_len:
         return q_positions, q_positions
-    return q_positions, check_positions(
-        "k_positions", k_positions, k.shape[2], k.shape[0], axes=axes
-    )
+    return q_positions, check_positions("k_positions", k_positions, k_len, k.shape[0], axes=axes)
 
 
 def check_embeddings(x, positions, d_model):
@@ -109,28 +120,49 @@ def check_floating(name, x):
         raise ValueError(f"{name} must be a floating-point tensor, got {_kind(x)}")
 
 
-def check_heads(q, k, n_heads=None, head_dim=None):
+def check_heads(q, k, n_heads=None, head_dim=None, heads_axis=1):
     """ValueError unless q and k are (batch, n_heads, len, head_dim) with the same batch and head
-    size. Where n_heads is given, q has as many, and k as many or a divisor of it (grouped queries).
+    size, or (batch, len, n_heads, head_dim) for heads_axis=2. Where n_heads is given, q has as
+    many, and k as many or a divisor of it (grouped queries).
     """
-    for name, x in {"q": q, "k": k}.items():
-        check_floating(name, x)
-        if (
-            x.ndim != 4
-            or (name == "q" and (n_heads or x.shape[1]) != x.shape[1])
-            or (head_dim or x.shape[3]) != x.shape[3]
-        ):
-            raise ValueError(
-                f"{name} must have shape (batch, {n_heads or 'heads'}, len,"
-                f" {head_dim or 'head_dim'}), got {tuple(x.shape)}"
-            )
-    if n_heads and (not k.shape[1] or n_heads % k.shape[1]):
+    check_head("q", q, n_heads, head_dim, heads_axis)
+    check_head("k", k, n_heads, head_dim, heads_axis)
+    k_heads = k.shape[heads_axis]
+    if n_heads and (not k_heads or n_heads % k_heads):
         raise ValueError(
-            f"k must have {n_heads} heads, as q has, or a divisor of it, got {k.shape[1]}"
+            f"k must have {n_heads} heads, as q has, or a divisor of it, got {k_heads}"
         )
     if q.shape[0] != k.shape[0] or q.shape[3] != k.shape[3]:
         raise ValueError(
             f"q and k must agree in batch and head_dim, got {tuple(q.shape)} and {tuple(k.shape)}"
+        )
+
+
+def check_head(name, x, n_heads=None, head_dim=None, heads_axis=1):
+    """ValueError unless x is a floating-point tensor with the axes of queries and keys. k may have
+    fewer heads than n_heads.
+    """
+    check_heads_axis(heads_axis)
+    check_floating(name, x)
+    if (
+        x.ndim != 4
+        or (name != "k" and (n_heads or x.shape[heads_axis]) != x.shape[heads_axis])
+        or (head_dim or x.shape[3]) != x.shape[3]
+    ):
+        heads = n_heads or "heads"
+        axes = f"{heads}, len" if heads_axis == 1 else f"len, {heads}"
+        raise ValueError(
+            f"{name} must have shape (batch, {axes}, {head_dim or 'head_dim'}), got"
+            f" {tuple(x.shape)}"
+        )
+
+
+def check_heads_axis(heads_axis):
+    """ValueError unless it is 1 or 2."""
+    if type(heads_axis) is not int or heads_axis not in (1, 2):
+        raise ValueError(
+            "heads_axis must be 1, for (batch, heads, len, head_dim), or 2, for (batch, len,"
+            f" heads, head_dim), got {heads_axis!r}"
         )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from sinpe.formula import inverse_frequencies
+from sinpe.formula import inverse_frequencies, shown
 from sinpe.positions.base import check_positive, check_size
 
 
@@ -153,7 +153,8 @@ class YaRN(Extension):
     bounds, as the released code does; the paper's equation ramps in the number of turns.
 
     attention_factor: on queries and on keys; None means 0.1 · ln(factor) + 1. The base has to be
-        above 1, so that later pairs turn more slowly. Peng et al. 2023,
+        above 1, so that later pairs turn more slowly.
+    truncate: False leaves the bounds as they are (gpt-oss). Peng et al. 2023,
         https://arxiv.org/abs/2309.00071
     """
 
@@ -162,10 +163,13 @@ class YaRN(Extension):
     beta_fast: float = 32
     beta_slow: float = 1
     attention_factor: float | None = None
+    truncate: bool = True
 
     def __post_init__(self):
         _check_factor(self.factor)
         check_size("original_max_len", self.original_max_len)
+        if not isinstance(self.truncate, bool):
+            raise ValueError(f"truncate must be True or False, got {self.truncate!r}")
         if check_positive("beta_fast", self.beta_fast) <= check_positive(
             "beta_slow", self.beta_slow
         ):
@@ -178,7 +182,9 @@ class YaRN(Extension):
 
     def __call__(self, inv_freq, base, seq_len):
         low, high = self.correction_range(2 * len(inv_freq), base)
-        low, high = max(math.floor(low), 0), min(math.ceil(high), 2 * len(inv_freq) - 1)
+        if self.truncate:
+            low, high = math.floor(low), math.ceil(high)
+        low, high = max(low, 0), min(high, 2 * len(inv_freq) - 1)
         ramp = np.clip(
             (np.arange(len(inv_freq)) - low) / (high - low if high > low else 1e-3), 0, 1
         )
@@ -199,6 +205,74 @@ class YaRN(Extension):
             dim * math.log(self.original_max_len / (2 * math.pi * turns)) / (2 * math.log(base))
             for turns in (self.beta_fast, self.beta_slow)
         )
+
+
+@dataclass(frozen=True)
+class LongRoPE(Extension):
+    """Divides each frequency by a factor of its own: by short_factor where a row's length is at
+    most original_max_len, by long_factor beyond (Phi-3, Phi-4-mini).
+
+    short_factor, long_factor: as many numbers as pairs, searched for one model.
+    max_len: the longest text meant. attention_factor: on queries and on keys, at every length;
+        None means √(1 + ln(max_len / original_max_len) / ln(original_max_len)).
+    l is each row's largest key position plus one (Hugging Face takes the batch's), so the key that
+    crosses original_max_len changes the angles of all before it; padding and packing as in
+    DynamicNTK. Ding et al. 2024, https://arxiv.org/abs/2402.13753, as released; their rule that
+    leaves the first tokens alone is not part of it.
+    """
+
+    short_factor: tuple[float, ...]
+    long_factor: tuple[float, ...]
+    original_max_len: int
+    max_len: int
+    attention_factor: float | None = None
+
+    length_dependent = True
+
+    def __post_init__(self):
+        for name in ("short_factor", "long_factor"):
+            # a frozen object cannot share a list that somebody may change
+            object.__setattr__(self, name, _factors(name, getattr(self, name)))
+        if len(self.short_factor) != len(self.long_factor):
+            raise ValueError(
+                "short_factor and long_factor must have as many numbers, got"
+                f" {len(self.short_factor)} and {len(self.long_factor)}"
+            )
+        check_size("original_max_len", self.original_max_len)
+        if check_size("max_len", self.max_len) < self.original_max_len:
+            raise ValueError(
+                f"max_len must be at least original_max_len, got max_len={self.max_len},"
+                f" original_max_len={self.original_max_len}"
+            )
+        if self.attention_factor is not None:
+            check_positive("attention_factor", self.attention_factor)
+        elif self.original_max_len == 1 < self.max_len:
+            raise ValueError(
+                "original_max_len=1 has no logarithm to divide by: give attention_factor"
+            )
+
+    def __call__(self, inv_freq, base, seq_len):
+        pairs = inv_freq.shape[-1]
+        if len(self.short_factor) != pairs:
+            raise ValueError(
+                f"short_factor and long_factor must have a number for each of the {pairs} pairs"
+                f" (rotary_dim={2 * pairs}), got {len(self.short_factor)}"
+            )
+        short, long = (
+            inv_freq / torch.tensor(factor, dtype=inv_freq.dtype, device=inv_freq.device)
+            for factor in (self.short_factor, self.long_factor)
+        )
+        if seq_len is None:
+            return short, self._attention_factor()
+        return torch.where(seq_len > self.original_max_len, long, short), self._attention_factor()
+
+    def _attention_factor(self):
+        if self.attention_factor is not None:
+            return self.attention_factor
+        if self.max_len == self.original_max_len:
+            return 1.0
+        growth = math.log(self.max_len / self.original_max_len)
+        return math.sqrt(1 + growth / math.log(self.original_max_len))
 
 
 @dataclass(frozen=True)
@@ -230,6 +304,15 @@ class Llama3(Extension):
             (turns - self.low_freq_factor) / (self.high_freq_factor - self.low_freq_factor), 0, 1
         )
         return inv_freq * kept + inv_freq / float(self.factor) * (1 - kept), 1.0
+
+
+def _factors(name, values):
+    try:
+        return tuple(check_positive(name, value) for value in values)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{name} must be a list of positive finite numbers, got {shown(values)}"
+        ) from None
 
 
 def _check_factor(factor):

@@ -32,6 +32,13 @@ def offsets(q_positions, k_positions):
     return k_positions[0] - q_positions[0] + steps
 
 
+def along_diagonals(q_positions, k_positions):
+    """Whether k − q is constant along each diagonal, and there are fewer diagonals than pairs."""
+    if not visible(q_positions) or 1 in (q_positions.shape[-1], k_positions.shape[-1]):
+        return False
+    return consecutive(q_positions) and (k_positions is q_positions or consecutive(k_positions))
+
+
 def toeplitz(values, q_len, k_len):
     """(…, q_len + k_len − 1) -> (…, q_len, k_len) with entry [i, j] = values[j − i + q_len − 1],
     constant along each diagonal.

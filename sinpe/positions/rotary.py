@@ -6,10 +6,21 @@ import numpy as np
 import torch
 
 from sinpe import formula
+from sinpe.formula import shown
 from sinpe.positions.base import PositionMethod, check_positive, check_size, move_padding
-from sinpe.positions.checks import check_pair, wide
+from sinpe.positions.checks import (
+    check_head,
+    check_heads_axis,
+    check_pair,
+    check_positions,
+    check_real,
+    check_rows,
+    wide,
+)
 from sinpe.positions.extensions import check_declared, depends_on_length, extended
+from sinpe.positions.turning import RotaryTables, angles_at, sin_cos, turn, upper_half
 
+__all__ = ["Rotary", "RotaryTables", "sin_cos"]
 LAYOUTS = ("interleaved", "half")
 
 
@@ -58,6 +69,7 @@ class Rotary(PositionMethod):
         self.factor = self.attention_factor()
         check_declared(extension, self.plain, self.base)
         self.derive("inv_freq", self._inv_freq)
+        self.derive("inv_freq_high", self._inv_freq_high)
 
     def inverse_frequencies(self, seq_len=None):
         """Frequencies in use at that length (None: whatever is used where no length is known), a
@@ -71,12 +83,64 @@ class Rotary(PositionMethod):
         """
         return self._extended(seq_len)[1]
 
-    def rotate(self, q, k, q_positions, k_positions):
+    def rotate(self, q, k, q_positions, k_positions, *, heads_axis=1):
         """q, k: (batch, heads, q_len | k_len, head_dim) -> both in the same shape, dtype and
         device. k may have fewer heads than q (grouped queries).
+
+        heads_axis=2: q, k are (batch, q_len | k_len, heads, head_dim).
         """
-        positions = check_pair(q, k, q_positions, k_positions, head_dim=self.head_dim)
-        return self._rotated(q, k, *positions)
+        q_positions, k_positions = check_pair(
+            q, k, q_positions, k_positions, head_dim=self.head_dim, heads_axis=heads_axis
+        )
+        return self._rotated(q, k, q_positions, k_positions, heads_axis)
+
+    def rotate_one(self, x, positions, *, seq_len=None, heads_axis=1):
+        """x: queries or keys alone, (batch, heads, len, head_dim), as `rotate` turns them.
+
+        seq_len: where the extension depends on it, the length of each row, which is that of its
+        keys: a number, or a tensor (batch,). Without it that is a ValueError.
+        """
+        check_head("x", x, None, self.head_dim, heads_axis)
+        length = x.shape[3 - heads_axis]
+        positions = check_positions("positions", positions, length, x.shape[0], "x has")
+        rule = self._rule(self._lengths(seq_len, x.shape[0]))
+        return self._turned(x, positions, rule, heads_axis)
+
+    def shift(self, k, offset, *, seq_len=None, heads_axis=1):
+        """Turned keys of a cache, as if each had stood `offset` places further on: (batch, heads,
+        len, head_dim) -> the same. After the first 100 tokens were dropped, offset is −100.
+
+        offset: a number, or a tensor (len,), (1, len) or (batch, len), a number a key. The
+            attention factor, which the keys have, is not applied again.
+        seq_len: as in rotate_one, the length for which the keys were turned.
+        The keys are rounded once more. With u half the distance from 1 to the next number of their
+        type, each pair comes within 2u + 2⁻²¹ times its length of the pair turned once and exactly,
+        where a single rotation comes within u + 2⁻²¹; every further shift adds as much again.
+        Source: keys are cached and their positions in the cache counted anew by Xiao et al. 2023,
+        §3.2, https://arxiv.org/abs/2309.17453
+        """
+        check_head("k", k, None, self.head_dim, heads_axis)
+        places = self._offsets(offset, k.shape[3 - heads_axis], k.shape[0])
+        inv_freq, _, high = self._rule(self._lengths(seq_len, k.shape[0]))
+        return self._turned(k, places, (inv_freq, 1.0, high), heads_axis)
+
+    def tables(self, q_positions, k_positions=None, *, dtype=torch.float32, heads_axis=1):
+        """The sines and cosines of these positions, once for all layers of a forward pass:
+        `tables.rotate(q, k)` is `rotate(q, k, q_positions, k_positions)`.
+
+        k_positions: None if they are the queries'. dtype: the type of the queries and keys; tables
+        are the same for float32 and all narrower ones. heads_axis: as in `rotate`.
+        """
+        if not isinstance(dtype, torch.dtype) or not dtype.is_floating_point:
+            raise ValueError(f"dtype must be a floating-point type, got {dtype}")
+        check_heads_axis(heads_axis)
+        q_positions = check_rows("q_positions", q_positions)
+        k_positions = q_positions if k_positions is None else check_rows("k_positions", k_positions)
+        queries, keys = self._angles(q_positions, k_positions, dtype, dtype, heads_axis, kept=True)
+        sizes = [
+            (p.shape[0] if p.ndim == 2 else 1, p.shape[-1]) for p in (q_positions, k_positions)
+        ]
+        return RotaryTables(self, queries, keys, sizes, wide(dtype), heads_axis)
 
     def place_padding(self, positions, attention_mask):
         """A length is counted over tokens only; a row has one."""
@@ -90,54 +154,83 @@ class Rotary(PositionMethod):
             )
         return move_padding(positions, attention_mask)
 
-    def _rotated(self, q, k, q_positions, k_positions):
-        rule = self._rule(k_positions)
-        tables = self._tables(q_positions, *rule, q.dtype)
-        again = k_positions is q_positions and k.dtype == q.dtype
-        k_tables = tables if again else self._tables(k_positions, *rule, k.dtype)
-        return self._turn(q, *tables), self._turn(k, *k_tables)
+    def _rotated(self, q, k, q_positions, k_positions, heads_axis=1):
+        queries, keys = self._angles(q_positions, k_positions, q.dtype, k.dtype, heads_axis)
+        return (
+            turn(q, queries, self.layout, self.rotary_dim),
+            turn(k, keys, self.layout, self.rotary_dim),
+        )
 
-    def _rule(self, k_positions):
-        """Frequencies and attention factor for these keys: of shape (pairs,) and a number, or
-        broadcastable to (batch, 1, pairs) where they depend on each row's length.
+    def _angles(self, q_positions, k_positions, q_dtype, k_dtype, heads_axis, kept=False):
+        """What turns the queries, and what turns the keys."""
+        rule = self._rule(self._row_lengths(k_positions))
+        queries = angles_at(q_positions, rule, self.layout, q_dtype, heads_axis, kept)
+        if k_positions is q_positions and k_dtype == q_dtype:
+            return queries, queries
+        return queries, angles_at(k_positions, rule, self.layout, k_dtype, heads_axis, kept)
+
+    def _turned(self, x, positions, rule, heads_axis):
+        angles = angles_at(positions, rule, self.layout, x.dtype, heads_axis)
+        return turn(x, angles, self.layout, self.rotary_dim)
+
+    def _rule(self, lengths):
+        """Frequencies and attention factor at these lengths, of shape (pairs,) and a number, or
+        broadcastable to (batch, 1, pairs) where they depend on each row's; and the upper half of
+        the frequencies, where it is known.
         """
         if not self.length_dependent:
-            return self.inv_freq, self.factor
-        lengths = None
-        if k_positions.shape[-1]:
-            longest = k_positions.amax(-1, keepdim=True) + 1
-            lengths = longest.to(self.inv_freq.dtype)[..., None]
-        return self.extension(self.inv_freq.clone(), self.base, lengths)
+            return self.inv_freq, self.factor, self.inv_freq_high
+        return *self.extension(self.inv_freq.clone(), self.base, lengths), None
 
-    def _tables(self, positions, inv_freq, factor, dtype):
-        """Sine and cosine, times the attention factor, in the type of the rotation: (1, seq, pairs)
-        or (batch, 1, seq, pairs).
-
-        For the half layout each has 2 · pairs columns, the sines of the first half with a minus.
+    def _row_lengths(self, k_positions):
+        """Each row's largest key position plus one, (1, 1) or (batch, 1, 1); None where nothing
+        asks for it, or there are no keys.
         """
-        sin, cos = sin_cos(positions, inv_freq)
-        if isinstance(factor, torch.Tensor) or factor != 1:
-            sin, cos = factor * sin, factor * cos
-        sin, cos = (table.to(wide(dtype))[..., None, :, :] for table in (sin, cos))
-        if self.layout == "interleaved":
-            return sin, cos
-        return torch.cat([-sin, sin], -1), torch.cat([cos, cos], -1)
+        if not self.length_dependent or not k_positions.shape[-1]:
+            return None
+        longest = k_positions.amax(-1, keepdim=True) + 1
+        return longest.to(self.inv_freq.dtype)[..., None]
 
-    def _turn(self, x, sin, cos):
-        turn = _turn_interleaved if self.layout == "interleaved" else _turn_half
-        first, rest = x[..., : self.rotary_dim], x[..., self.rotary_dim :]
-        turned = turn(first.to(sin.dtype), sin, cos).to(x.dtype)
-        return torch.cat([turned, rest], -1) if rest.shape[-1] else turned
+    def _lengths(self, seq_len, batch):
+        """seq_len of rotate_one and shift in the same form."""
+        if seq_len is None:
+            if not self.length_dependent:
+                return None
+            raise ValueError(
+                f"{self.extension} turns by the length of the whole row, which one tensor does not"
+                " tell: give seq_len"
+            )
+        if not isinstance(seq_len, torch.Tensor):
+            return self.inv_freq.new_full((1, 1), _number("seq_len", seq_len))
+        seq_len = check_real("seq_len", seq_len)
+        if seq_len.shape not in ((), (1,), (batch,)):
+            raise ValueError(
+                f"seq_len must be a number or have shape ({batch},), got {tuple(seq_len.shape)}"
+            )
+        return seq_len.to(self.inv_freq.dtype).reshape(-1, 1, 1)
+
+    def _offsets(self, offset, length, batch):
+        if isinstance(offset, torch.Tensor) and offset.ndim:
+            return check_positions("offset", offset, length, batch, "k has")
+        if isinstance(offset, torch.Tensor):
+            return check_real("offset", offset).reshape(1)
+        if isinstance(offset, bool) or not isinstance(offset, int | float):
+            raise ValueError(f"offset must be a number or a tensor, got {shown(offset)}")
+        if not abs(offset) <= 2**53:
+            raise ValueError(f"offset must be at most 2**53 in size, got {shown(offset)}")
+        return self.inv_freq.new_full((1,), offset)
 
     def _inv_freq(self):
         # where the rule depends on the length, it is applied to the plain ones at each call
         used = self.plain.copy() if self.length_dependent else self.inverse_frequencies()
         return torch.from_numpy(used)
 
+    def _inv_freq_high(self):
+        return upper_half(self._inv_freq())
+
     def _extended(self, seq_len):
         if seq_len is not None:
-            number = seq_len.item() if isinstance(seq_len, np.generic) else seq_len
-            seq_len = check_positive("seq_len", number)
+            seq_len = _number("seq_len", seq_len)
         if self.extension is None:
             return self.plain.copy(), 1.0
         return extended(self.extension, self.plain, self.base, seq_len)
@@ -149,43 +242,6 @@ class Rotary(PositionMethod):
         )
 
 
-def _turn_interleaved(x, sin, cos):
-    """Each pair (a, b) as the complex number a + ib, times cos + i·sin: one pass over memory.
-    Compilers prefer it spelt out.
-    """
-    if torch.compiler.is_compiling():
-        a, b = x[..., 0::2], x[..., 1::2]
-        return torch.stack([a * cos - b * sin, a * sin + b * cos], -1).flatten(-2)
-    pairs = torch.view_as_complex(x.unflatten(-1, (-1, 2)).contiguous())
-    return torch.view_as_real(pairs * torch.complex(cos, sin)).flatten(-2)
-
-
-def _turn_half(x, sin, cos):
-    """(a, b) times cos plus (b, a) times (−sin, sin): fewer passes over memory than the halves one
-    by one.
-    """
-    return torch.addcmul(x * cos, x.roll(x.shape[-1] // 2, -1), sin)
-
-
-def sin_cos(positions, inv_freq):
-    """Sine and cosine of position × frequency: (*positions.shape, pairs) in float64.
-
-    The rounding error of each product is carried along, as in `sinpe.formula`, so that positions up
-    to 2^20 stay exact to float32.
-    inv_freq: (pairs,), or (batch, 1, pairs) with positions (batch, seq).
-    """
-    p = positions.to(inv_freq.dtype)[..., None]
-    angle = p * inv_freq
-    (p1, p2), (w1, w2) = _split(p), _split(inv_freq)
-    rest = p1 * w1 - angle
-    for a, b in ((p1, w2), (p2, w1), (p2, w2)):
-        rest = torch.addcmul(rest, a, b)
-    sin, cos = angle.sin(), angle.cos()
-    return torch.addcmul(sin, rest, cos), torch.addcmul(cos, rest, sin, value=-1)
-
-
-def _split(x):
-    """x as the sum of two numbers of half the bits (Veltkamp), for positions far below 2^900."""
-    c = (2.0**27 + 1 if x.dtype == torch.float64 else 2.0**12 + 1) * x
-    high = c - (c - x)
-    return high, x - high
+def _number(name, value):
+    """`value` as a positive number, NumPy's included."""
+    return check_positive(name, value.item() if isinstance(value, np.generic) else value)

@@ -8,8 +8,9 @@ from torch import nn
 
 from sinpe import formula
 from sinpe.positions.base import PositionMethod, check_positive, check_size
-from sinpe.positions.checks import check_pair, wide
-from sinpe.positions.rotary import LAYOUTS, _split, _turn_half, _turn_interleaved
+from sinpe.positions.checks import check_pair
+from sinpe.positions.rotary import LAYOUTS
+from sinpe.positions.turning import as_angles, split, turn
 
 
 class RotaryAxes(PositionMethod):
@@ -93,27 +94,21 @@ class RotaryAxes(PositionMethod):
         tables = self._tables(q_positions, q.dtype)
         again = k_positions is q_positions and k.dtype == q.dtype
         k_tables = tables if again else self._tables(k_positions, k.dtype)
-        return self._turn(q, *tables), self._turn(k, *k_tables)
+        return (
+            turn(q, tables, self.layout, self.rotary_dim),
+            turn(k, k_tables, self.layout, self.rotary_dim),
+        )
 
     def _tables(self, positions, dtype):
-        """Sine and cosine, times the attention factor, in the type of the rotation: broadcastable
-        to (batch, heads, seq, pairs); twice as many columns for the half layout, as in Rotary.
+        """Angles, times the attention factor, in the type of the rotation: broadcastable to (batch,
+        heads, seq, pairs); twice as many columns for the half layout, as in Rotary.
         """
         # a learned matrix may be narrow: angles are as wide as the device allows all the same
         widest = self.initial.dtype if self.learned else self.frequencies.dtype
         sin, cos = axes_sin_cos(positions, self.frequencies.to(widest))
         if self.attention_factor != 1:
             sin, cos = self.attention_factor * sin, self.attention_factor * cos
-        sin, cos = sin.to(wide(dtype)), cos.to(wide(dtype))
-        if self.layout == "interleaved":
-            return sin, cos
-        return torch.cat([-sin, sin], -1), torch.cat([cos, cos], -1)
-
-    def _turn(self, x, sin, cos):
-        turn = _turn_interleaved if self.layout == "interleaved" else _turn_half
-        first, rest = x[..., : self.rotary_dim], x[..., self.rotary_dim :]
-        turned = turn(first.to(sin.dtype), sin, cos).to(x.dtype)
-        return torch.cat([turned, rest], -1) if rest.shape[-1] else turned
+        return as_angles(sin, cos, self.layout, dtype)
 
     def _given(self):
         return torch.from_numpy(self.given.copy())
@@ -149,7 +144,7 @@ def axes_sin_cos(positions, frequencies):
 
 def _product_error(a, b, product):
     """a·b − product (Dekker 1971), for product = fl(a·b)."""
-    (a1, a2), (b1, b2) = _split(a), _split(b)
+    (a1, a2), (b1, b2) = split(a), split(b)
     rest = a1 * b1 - product
     for x, y in ((a1, b2), (a2, b1), (a2, b2)):
         rest = torch.addcmul(rest, x, y)

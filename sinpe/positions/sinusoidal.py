@@ -1,9 +1,11 @@
 """Sinusoidal positional encoding as a torch module. Every number comes from `sinpe.formula`."""
 
+from functools import lru_cache
+
 import torch
 
 from sinpe import formula
-from sinpe.positions.base import PositionMethod, cast_once, check_size
+from sinpe.positions.base import PositionMethod, cast_once, check_size, onto
 from sinpe.positions.checks import check_embeddings, check_real, visible, wide
 
 TYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
@@ -16,8 +18,10 @@ class SinusoidalEncoding(PositionMethod):
     max_len: how many rows 0 … max_len − 1 are cached. It is no limit: any other position (beyond,
         negative, fractional) is computed when asked for and has the same value as in a longer
         table.
-    The table is float64, is not part of `state_dict`, and is rounded once to the type of x. Codes
-    of float positions can be differentiated by the position, as often as wanted.
+    Rows are kept in float32, each number the nearest to the exact one, and are not part of
+    `state_dict`. Other types are rounded once from float64 rows, `table`, which take a sine each
+    and are made when first asked for. Codes of float positions can be differentiated by the
+    position, as often as wanted.
     Source: Vaswani et al. 2017, §3.5, https://arxiv.org/abs/1706.03762
     Raises ValueError for bad arguments here, for a wrong width or shape at the call.
     """
@@ -33,8 +37,13 @@ class SinusoidalEncoding(PositionMethod):
         check_size("max_len", max(max_len, 1), 2**53)
         self.d_model, self.base, self.max_len = int(d_model), float(base), max_len
         self.layout, self.spacing = layout, spacing
-        self.derive("table", self._table)
+        self.derive("codes", self._codes)
         self.derive("inv_freq", self._inv_freq)
+
+    @property
+    def table(self):
+        """The rows 0 … max_len − 1 in float64, shared by all modules of the same arguments."""
+        return _exact_table(*self.codes.shape, *self._arguments(), self.codes.device)
 
     def embed(self, x, positions):
         """x: (batch, seq, d_model); positions: (seq,) or (batch, seq), real. Returns x +
@@ -52,10 +61,11 @@ class SinusoidalEncoding(PositionMethod):
         """
         if dtype not in TYPES:
             raise ValueError(f"dtype must be one of {', '.join(map(str, TYPES))}, got {dtype!r}")
-        positions = check_real("positions", positions).to(self.table.device)
+        positions = check_real("positions", positions).to(self.codes.device)
         look_up = _rows if visible(positions) else _rows_operator
-        rows = look_up(self.table, positions.detach(), self.base, self.layout, self.spacing)
-        rows = cast_once(rows, dtype)
+        exact = dtype != torch.float32
+        rows = look_up(self.codes, positions.detach(), exact, *self._arguments())
+        rows = cast_once(rows, dtype) if exact else rows
         return self._with_derivatives(rows, positions) if positions.is_floating_point() else rows
 
     def _with_derivatives(self, rows, positions):
@@ -80,12 +90,11 @@ class SinusoidalEncoding(PositionMethod):
             f" spacing={self.spacing!r}, max_len={self.max_len}"
         )
 
-    def _table(self):
-        return torch.from_numpy(
-            formula.sinusoidal_encoding(
-                self.max_len, self.d_model, self.base, layout=self.layout, spacing=self.spacing
-            )
-        )
+    def _arguments(self):
+        return self.base, self.layout, self.spacing
+
+    def _codes(self):
+        return _table(self.max_len, self.d_model, *self._arguments(), "float32")
 
     def _inv_freq(self):
         return torch.from_numpy(
@@ -93,16 +102,36 @@ class SinusoidalEncoding(PositionMethod):
         )
 
 
-def _rows(
-    table: torch.Tensor, positions: torch.Tensor, base: float, layout: str, spacing: str
-) -> torch.Tensor:
-    """Cached rows where all positions are cached ones, computed rows otherwise."""
-    if not positions.is_floating_point() and _inside(positions, len(table)):
-        return table[positions]
-    codes = formula.sinusoidal_encoding(
-        positions.cpu().numpy(), table.shape[1], base, layout=layout, spacing=spacing
+def _table(positions, d_model, base, layout, spacing, dtype):
+    return torch.from_numpy(
+        formula.sinusoidal_encoding(
+            positions, d_model, base, layout=layout, spacing=spacing, dtype=dtype
+        )
     )
-    return torch.from_numpy(codes).to(table.dtype).to(table.device)
+
+
+@lru_cache(maxsize=4)
+def _exact_table(length, d_model, base, layout, spacing, device):
+    with torch.device("cpu"), torch.inference_mode(False):
+        return onto(device, _table(length, d_model, base, layout, spacing, "float64"))
+
+
+def _rows(
+    codes: torch.Tensor,
+    positions: torch.Tensor,
+    exact: bool,
+    base: float,
+    layout: str,
+    spacing: str,
+) -> torch.Tensor:
+    """Kept rows where all positions have one, computed rows otherwise; in float64 if exact."""
+    if not positions.is_floating_point() and _inside(positions, len(codes)):
+        if exact:
+            codes = _exact_table(*codes.shape, base, layout, spacing, codes.device)
+        return codes[positions]
+    dtype = "float64" if exact else "float32"
+    rows = _table(positions.cpu().numpy(), codes.shape[1], base, layout, spacing, dtype)
+    return onto(codes.device, rows)
 
 
 # A compiler cannot branch on values, so it is given the whole function as one operator with a known
@@ -111,13 +140,14 @@ _rows_operator = torch.library.custom_op("sinpe::sinusoidal_rows", _rows, mutate
 
 
 @_rows_operator.register_fake
-def _(table, positions, base, layout, spacing):
-    return table.new_empty((*positions.shape, table.shape[1]))
+def _(codes, positions, exact, base, layout, spacing):
+    wide = onto(codes.device, torch.empty(0, dtype=torch.float64)).dtype
+    return codes.new_empty((*positions.shape, codes.shape[1]), dtype=wide if exact else codes.dtype)
 
 
 @_rows_operator.register_vmap
-def _(info, in_dims, table, positions, *options):
-    return _rows_operator(table, positions.movedim(in_dims[1], 0), *options), 0
+def _(info, in_dims, codes, positions, *options):
+    return _rows_operator(codes, positions.movedim(in_dims[1], 0), *options), 0
 
 
 def _inside(positions, length):

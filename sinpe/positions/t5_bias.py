@@ -9,7 +9,7 @@ from torch import nn
 
 from sinpe.positions.base import PositionMethod, check_size
 from sinpe.positions.checks import check_pair, check_real, wide
-from sinpe.positions.relative import consecutive, offsets, relative_positions, toeplitz
+from sinpe.positions.relative import along_diagonals, offsets, relative_positions, toeplitz
 
 MOST_BUCKETS = 2**10  # far beyond any model: their edges are powers of this order
 
@@ -68,6 +68,8 @@ class T5Bias(PositionMethod):
     Raises ValueError as relative_position_bucket does.
     """
 
+    bias_of_positions = True
+
     def __init__(self, n_heads, n_buckets=32, max_distance=128, bidirectional=False):
         super().__init__()
         self.n_heads = check_size("n_heads", n_heads)
@@ -85,7 +87,7 @@ class T5Bias(PositionMethod):
         q_positions, k_positions = check_pair(q, k, q_positions, k_positions, self.n_heads)
         weight = self.weight.to(wide(q.dtype))
         # 2L − 1 distances instead of L² pairs
-        if consecutive(q_positions) and consecutive(k_positions):
+        if along_diagonals(q_positions, k_positions):
             every = self._look_up(weight, offsets(q_positions, k_positions))
             return toeplitz(every, q.shape[2], k.shape[2])[None]
         return self._look_up(weight, relative_positions(q_positions, k_positions)).movedim(0, 1)

@@ -8,7 +8,7 @@ from torch import nn
 from sinpe import formula
 from sinpe.positions.base import PositionMethod, check_size
 from sinpe.positions.checks import check_pair, full_precision, wide
-from sinpe.positions.relative import consecutive, offsets
+from sinpe.positions.relative import along_diagonals, offsets
 from sinpe.positions.rotary import sin_cos
 
 
@@ -59,7 +59,7 @@ class TransformerXLRelative(PositionMethod):
             content = self.u.to(dtype)[:, None] @ k.to(dtype).transpose(-2, -1)
             query = q.to(dtype) + self.v.to(dtype)[:, None]
             weight = self.weight.to(dtype)
-            if consecutive(q_positions) and consecutive(k_positions):
+            if along_diagonals(q_positions, k_positions):
                 codes = self._codes(-offsets(q_positions, k_positions), dtype)
                 every = self._every(query, weight, codes)
                 column, row = (torch.arange(n, device=q.device) for n in (k.shape[2], q.shape[2]))

@@ -41,21 +41,39 @@ class XPos(Rotary):
         self.storable_keys = centre is not None
         self.derive("log_decay", self._log_decay)
 
-    def rotate(self, q, k, q_positions, k_positions):
-        """q, k: (batch, heads, q_len | k_len, head_dim) -> both in the same shape, dtype and
-        device. k may have fewer heads than q (grouped queries).
+    def rotate(self, q, k, q_positions, k_positions, *, heads_axis=1):
+        """As in Rotary. What turns one tensor, or comes back to a turned one, is refused: a query
+        and a key at the same place get different factors.
         """
         q_positions, k_positions = check_pair(
-            q, k, q_positions, k_positions, head_dim=self.head_dim
+            q, k, q_positions, k_positions, head_dim=self.head_dim, heads_axis=heads_axis
         )
-        turned = self._rotated(q.to(wide(q.dtype)), k.to(wide(k.dtype)), q_positions, k_positions)
-        if self.centre is None and k.shape[2] == 0:  # no keys, no middle of them, and no scores
+        turned = self._rotated(
+            q.to(wide(q.dtype)), k.to(wide(k.dtype)), q_positions, k_positions, heads_axis
+        )
+        if (
+            self.centre is None and not k_positions.shape[-1]
+        ):  # no keys, no middle of them, and no scores
             return turned[0].to(q.dtype), turned[1].to(k.dtype)
         centre = self._centre(k_positions)
         powers = (q_positions - centre) / self.scale_base, (centre - k_positions) / self.scale_base
         return tuple(
-            (x * self._decay(power).to(x.dtype)).to(given.dtype)
+            (x * self._decay(power, heads_axis).to(x.dtype)).to(given.dtype)
             for x, power, given in zip(turned, powers, (q, k), strict=True)
+        )
+
+    def rotate_one(self, *_, **__):
+        self._refuse("rotate_one")
+
+    def shift(self, *_, **__):
+        self._refuse("shift")
+
+    def tables(self, *_, **__):
+        self._refuse("tables")
+
+    def _refuse(self, name):
+        raise ValueError(
+            f"XPos has no {name}: it scales queries and keys by different factors; use rotate"
         )
 
     def place_padding(self, positions, attention_mask):
@@ -69,11 +87,12 @@ class XPos(Rotary):
         first, last = k_positions.amin(-1, keepdim=True), k_positions.amax(-1, keepdim=True)
         return (first.to(self.log_decay.dtype) + last.to(self.log_decay.dtype)) / 2
 
-    def _decay(self, power):
+    def _decay(self, power, heads_axis):
         """(seq,) or (batch, seq) -> (1, seq, head_dim) or (batch, 1, seq, head_dim), one value for
-        both features of a pair.
+        both features of a pair; for heads_axis=2 the axes of heads and seq exchanged.
         """
-        return (power[..., None] * self.log_decay).exp().repeat_interleave(2, -1)[..., None, :, :]
+        decay = (power[..., None] * self.log_decay).exp().repeat_interleave(2, -1)
+        return decay.unsqueeze(-3 if heads_axis == 1 else -2)
 
     def _log_decay(self):
         pair = torch.arange(self.head_dim // 2, dtype=torch.float64)
