@@ -16,27 +16,32 @@ SETUP := $(PYTHON) tools/environment.py "$(VENV)" --torch-index "$(TORCH_INDEX)"
 SETUP += $(if $(NEWEST),--newest) $(if $(OLDEST),--oldest $(OLDEST)) --extras
 
 .DEFAULT_GOAL := help
-.PHONY: help book serve test test-package bench check-notebooks notebooks chapter lint format links paper results retarget lock install clean
+.PHONY: help book serve pdf test test-package bench check-notebooks notebooks chapter lint format links paper slides exercises results retarget lock install clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
 
-book: ## build the site into _build/html, warnings as errors, and say where to open it
+book: ## build the site into _build/html, warnings as errors, and say where to open it; ZIP=1 also packs it, for reading without a network
 	@$(SETUP) book
-	$(PY) tools/build_site.py "$(OUT)"
+	$(PY) tools/build_site.py "$(OUT)" $(if $(ZIP),--zip)
+	@$(PY) tools/build_slides.py "$(OUT)" --place
 
 serve: book ## build the site and serve it at http://127.0.0.1:8000
 	$(PY) -m http.server --directory "$(OUT)/_build/html" --bind 127.0.0.1 8000
 
+pdf: ## print the whole book into one PDF in _build, with Chromium
+	@$(SETUP) book test
+	$(PY) tools/build_pdf.py "$(OUT)"
+
 test: ## check everything: notebooks, package, doctests, site, commands
 	@echo "Once, the environment: 3 minutes, 2 GB in $(VENV)."
 	@echo "Then all notebooks: 3 minutes; and all tests: 7 minutes, 0.5 GB while they run. On two quiet cores."
-	@$(SETUP) book test lint cluster peers
+	@$(SETUP) book slides test lint cluster peers
 	@$(PY) tools/stages.py "notebooks: tools/check_notebooks.py" "tests: -m pytest -n 2 --dist loadfile --continue-on-collection-errors"
 
 test-package: ## check the package alone: unit tests and doctests
 	@$(SETUP) test cluster peers
-	$(PY) -m pytest --ignore-glob "*/test_explorers.py" --ignore-glob "*/test_frame*.py" --ignore-glob "*/test_notebooks*.py" --ignore-glob "*/test_pages.py"
+	$(PY) -m pytest --ignore-glob "*/test_explorers.py" --ignore-glob "*/test_frame*.py" --ignore-glob "*/test_notebooks*.py" --ignore-glob "*/test_pages*.py" --ignore-glob "*/test_pdf.py" --ignore-glob "*/test_slides*.py"
 
 bench: ## measure precision, speed and training against other packages, and a cluster; QUICK=1 for a look. Minutes, and best on a machine that does nothing else
 	@$(SETUP) test cluster peers
@@ -70,6 +75,14 @@ paper: ## write book/paper.md from its text and the records of the study
 	@$(SETUP) test
 	$(PY) tools/paper.py
 
+slides: ## build the lecture decks, their handouts and the pack of figures into _build/slides; needs Chromium
+	@$(SETUP) slides
+	$(PY) tools/build_slides.py "$(OUT)"
+
+exercises: ## write the chapters without the solutions of their exercises into _build/exercises
+	@$(SETUP) test
+	$(PY) tools/hand_out.py "$(OUT)"
+
 format: ## let ruff repair and format what it can
 	@$(SETUP) lint
 	$(PY) -m ruff check --fix
@@ -86,7 +99,7 @@ lock: ## write constraints.txt anew; TORCH=2.14.0 also moves torch
 	$(PYTHON) tools/lock.py $(TORCH)
 
 install: ## only make the environment, for an editor or a container
-	@$(SETUP) book test lint cluster peers
+	@$(SETUP) book slides test lint cluster peers
 
 clean: ## remove what the commands made, the environment too
 	rm -rf _build build sinpe.egg-info "$(VENV)"

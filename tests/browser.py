@@ -1,38 +1,15 @@
 """A real Chromium and a local web server, for the tests that look at pages."""
 
 import os
-import shutil
 import threading
 from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 
 import pytest
+from chromium import FLAGS, chromium_path
 
 PATIENCE = 600_000  # ms until a page counts as hanging: many notebooks may be running beside it
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-
-
-def chromium_path(playwright):
-    """The browser named in CHROMIUM, on the path, or playwright's own; None if there is none."""
-    names = [
-        os.environ.get("CHROMIUM"),
-        "chromium",
-        "chromium-browser",
-        "google-chrome",
-        "google-chrome-stable",
-    ]
-    found = [shutil.which(name) for name in names if name] + [playwright.chromium.executable_path]
-    return next((path for path in found if path and Path(path).exists()), None)
 
 
 @contextmanager

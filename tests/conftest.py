@@ -15,9 +15,12 @@ from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).resolve().parent.parent
 # run_notebooks and check_notebooks are tested as modules too
-sys.path.insert(0, str(ROOT / "tools"))
+sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests")]
 
+import pages
 import said_once
+from browser import chromium
+from explorer_pages import opened
 from scratch import settle
 
 # The same examples on every machine, and no limit in seconds: a busy machine is slow.
@@ -29,6 +32,7 @@ settings.load_profile("course")
 
 def pytest_configure(config):
     config.pluginmanager.register(said_once)
+    config.pluginmanager.register(pages)
     if not hasattr(config, "workerinput"):  # the other processes inherit it
         folder = tempfile.TemporaryDirectory()
         config.add_cleanup(folder.cleanup)
@@ -107,3 +111,19 @@ def one_thread():
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """A headless Chromium."""
+    with chromium() as browser:
+        yield browser
+
+
+@pytest.fixture
+def show(browser, tmp_path):
+    """show(html, width=…, theme=…) -> a page with this body: see explorer_pages."""
+    contexts = []
+    yield opened(browser, tmp_path, contexts)
+    for context in contexts:
+        context.close()

@@ -71,7 +71,7 @@ def test_bounds_are_lower_bounds(extra):
 
 
 def test_the_extras_and_the_core_are_what_the_course_promises():
-    assert {"book", "test", "lint", "cluster", "peers"} <= set(EXTRAS)
+    assert {"book", "slides", "test", "lint", "cluster", "peers"} <= set(EXTRAS)
     assert {r.name: str(r.specifier) for r in CORE} == {
         "jinja2": ">=3.1.2",
         "matplotlib": ">=3.8.4",
@@ -118,7 +118,7 @@ def imports(folder):
         ("sinpe", ["core"]),
         ("book/_ext", ["core", "book"]),
         ("tests", ["core", "test", "peers"]),
-        ("tools", ["core", "test", "book"]),
+        ("tools", ["core", "test", "book", "slides"]),
         ("benchmarks", ["core", "test", "cluster", "peers"]),
     ],
 )

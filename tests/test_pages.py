@@ -1,102 +1,19 @@
-"""The built site, as a reader's browser sees it: complete, self-contained, typeset, accessible, and
-true to the repository.
-
-The site is built once from the working tree; SINPE_SITE=_build/html checks one that exists.
+"""The built site is complete, self-contained, accessible, and true to the repository. What only a
+browser sees of it is in test_pages_looks.py and its neighbours.
 """
 
-import os
 import re
-import subprocess
-import sys
 from importlib import import_module
-from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import nbformat
 import numpy as np
 import pytest
-import yaml
-from browser import chromium, served, watch
-from bs4 import BeautifulSoup
+from browser import watch
+from docutils import nodes
+from pages import CONFIG, NOTEBOOKS, PAGES, ROOT, load
 
 import sinpe
-
-ROOT = Path(__file__).resolve().parent.parent
-CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
-TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-PAGES = [TOC["root"], *(chapter["file"] for part in TOC["parts"] for chapter in part["chapters"])]
-NOTEBOOKS = [page for page in PAGES if page.startswith("notebooks/")]
-AXE = {
-    "resultTypes": ["violations"],
-    "preload": False,
-    "rules": {rule: {"enabled": False} for rule in ("label-content-name-mismatch", "region")},
-}  # both are the theme's own
-# One token of each kind and the first formulas stand for thousands of the same, which take axe a
-# minute a page.
-THIN = """() => {
-  const seen = new Set();
-  for (const token of document.querySelectorAll('article :is(.highlight, .sig) span[class]')) {
-    const printed = Boolean(token.closest('.cell_output'));
-    const kind = [token.className, token.parentElement.className, printed].join();
-    if (seen.has(kind)) token.replaceWith(token.textContent); else seen.add(kind);
-  }
-  const inline = [...document.querySelectorAll('article mjx-container:not([display])')];
-  inline.slice(5).forEach((formula) => formula.replaceChildren());
-}"""
-# A moment after a change of width the theme makes the boxes that scroll reachable by keyboard.
-REACHABLE = (
-    "[...document.querySelectorAll('pre, .cell_output > .output')].every((box) =>"
-    " box.scrollWidth <= box.clientWidth || box.tabIndex === 0)"
-)
-TEXT = """() => {
-  const article = document.querySelector('article').cloneNode(true);
-  article.querySelectorAll('pre, code, script').forEach((node) => node.remove());
-  return article.textContent;
-}"""
-RAW_TEX = re.compile(r"\$\$|\\\(|\\\[|\\[a-zA-Z]{2,}")
-
-
-@pytest.fixture(scope="session")
-def site(tmp_path_factory):
-    if "SINPE_SITE" in os.environ:
-        return ROOT / os.environ["SINPE_SITE"]
-    target = tmp_path_factory.mktemp("site")
-    # what `make book` runs
-    command = [sys.executable, str(ROOT / "tools" / "build_site.py"), str(target)]
-    built = subprocess.run(
-        command,
-        check=False,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        env={**os.environ, "PYTHONUTF8": "1"},
-    )
-    assert built.returncode == 0, built.stdout[-4000:] + built.stderr[-4000:]
-    return target / "_build" / "html"
-
-
-@pytest.fixture(scope="session")
-def documents(site):
-    """{path below the site: parsed page}, for every page that a reader can reach."""
-    return {
-        path.relative_to(site).as_posix(): BeautifulSoup(
-            path.read_text(encoding="utf-8"), "html.parser"
-        )
-        for path in sorted(site.rglob("*.html"))
-        if "_static" not in path.parts
-    }
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as browser:
-        yield browser
-
-
-@pytest.fixture(scope="module")
-def address(site):
-    with served(site) as address:
-        yield address
 
 
 def test_every_page_of_the_contents_is_built(documents):
@@ -184,99 +101,46 @@ def test_every_page_has_one_title_and_a_description(documents):
         assert CONFIG["title"] in document.title.get_text()
 
 
-@pytest.fixture(scope="module")
-def axe():
-    from axe_playwright_python.sync_playwright import Axe
-
-    return Axe()
-
-
-def load(page, address, name):
-    """Open a page, wait for formulas and fonts, and return what is wrong so far."""
-    seen = watch(page, address)
-    page.goto(f"{address}/{name}")
-    page.evaluate("window.MathJax?.startup?.promise")
-    page.evaluate("document.fonts.ready")
-    return seen
-
-
-def modes(name):
-    """Widths and colour modes in which axe reads a page, at a few seconds each: all for the landing
-    page, two for others, one source page for all.
-    """
-    if name.startswith("_modules/") and not name.endswith("/formula.html"):
-        return []
-    return (
-        [(390, "dark"), (390, "light"), (1280, "light"), (1280, "dark")]
-        if name == f"{TOC['root']}.html"
-        else [(390, "light"), (1280, "dark")]
-    )
-
-
-def test_every_page_in_a_browser(documents, browser, address, axe):
-    """No request leaves, the console is empty, formulas are typeset, nothing is cut off, nothing is
-    inaccessible, on a desk and on a phone.
-    """
-    problems = []
-    context = browser.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
-    for name, document in documents.items():
-        if name == "index.html":  # forwards to the landing page
-            continue
-        page = context.new_page()
-        seen = load(page, address, name)
-        formulas, typeset, failed = page.evaluate(
-            "['.math', '.math mjx-container', '[data-mjx-error]'].map(s =>"
-            " document.querySelectorAll(`article ${s}`).length)"
-        )
-        if formulas > typeset or failed:
-            seen.append(f"{formulas} formulas, {typeset} typeset, {failed} with errors")
-        if document.select_one("article") and (raw := RAW_TEX.search(text := page.evaluate(TEXT))):
-            seen.append(f"raw TeX: {text[max(0, raw.start() - 20) : raw.end() + 20]!r}")
-        for width in (1280, 390):
-            page.set_viewport_size({"width": width, "height": 900})
-            if (needed := page.evaluate("document.documentElement.scrollWidth")) > width:
-                seen.append(f"{needed} pixels wide, where {width} are there")
-        page.evaluate(THIN)
-        for width, mode in modes(name):
-            page.set_viewport_size({"width": width, "height": 900})
-            page.wait_for_function(REACHABLE)
-            page.evaluate(
-                "document.documentElement.dataset.theme = document.documentElement.dataset.mode ="
-                f" '{mode}'"
-            )
-            violations = axe.run(page, options=AXE).response["violations"]
-            seen += [
-                f"{width}, {mode}: {v['id']} {v['nodes'][0]['html'][:160]}" for v in violations
-            ]
-        problems += [f"{name}: {problem}" for problem in seen]
-        page.close()
-    context.close()
-    assert not problems, "\n".join(problems)
-
-
 def test_the_site_also_works_from_a_disk(site, browser):
-    """As a lecturer without a network opens it: formulas, the moving figure, and the way from the
-    front door.
+    """As a lecturer without a network opens it: formulas, the moving figure, the search, and the
+    way from the front door.
     """
     page = browser.new_page()
     problems = watch(page, site.as_uri())
-    page.goto((site / "index.html").as_uri())  # forwards to the landing page
-    page.wait_for_url("**/book/index.html")
+    page.goto((site / "index.html").as_uri())
     page.wait_for_function("Boolean(document.querySelector('sinpe-clocks')?.state)")
     assert page.evaluate("document.querySelector('sinpe-clocks').values().length") == 16
+    page.locator("a.start").click()
+    page.wait_for_url(f"**/{NOTEBOOKS[0]}.html")
     chapter = next(
         name
         for name in reversed(NOTEBOOKS)
         if 'class="math' in (site / f"{name}.html").read_text(encoding="utf-8")
     )
     page.goto((site / f"{chapter}.html").as_uri())
-    page.evaluate("MathJax.startup.promise")
     assert page.locator("article mjx-container").count() > 0
     assert page.evaluate(
         "document.fonts.ready.then(() => [...document.fonts].some(font =>"
         " font.family.startsWith('MJX') && font.status === 'loaded'))"
     )
+    page.goto(f"{(site / 'search.html').as_uri()}?q=wavelength")
+    assert page.locator("#search-results li a").count() > 3
+    page.locator("#search-results li a").first.click()
+    page.wait_for_url("**/*.html#*")
     assert problems == []
+    page.close()
+
+
+def test_chapters_read_without_scripts(browser, address):
+    """Formulas, figures and folded answers."""
+    page = browser.new_page(java_script_enabled=False)
+    page.goto(f"{address}/{NOTEBOOKS[1]}.html")
+    formula = page.locator("article .math mjx-container").first
+    assert formula.is_visible() and formula.bounding_box()["width"] > 5
+    assert page.locator("article .math:not(:has(mjx-container))").count() == 0
+    assert page.locator("article details p").first.is_hidden()
+    page.locator("article details:not(.hide) > summary").first.click()
+    assert page.locator("article details:not(.hide) p").first.is_visible()
     page.close()
 
 
@@ -370,14 +234,53 @@ def test_a_wide_table_scrolls_in_a_box_of_its_own(chapter):
     assert min(boxes.first.locator("td").first.evaluate(ink)) > 150
 
 
-def test_the_search_finds_a_chapter(browser, address):
-    page = browser.new_page()
-    load(page, address, "search.html?q=wavelength")
-    page.wait_for_selector("#search-results li a")
-    assert any(
-        "notebooks/" in a.get_attribute("href") for a in page.locator("#search-results li a").all()
-    )
-    page.close()
+def test_the_projector_view_hides_code_and_solutions_and_stays(browser, address):
+    """By the address and by a button that says whether it is on, for all chapters of the window."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
+    page = context.new_page()
+    code = page.locator(".bd-article div.cell :is(.cell_input, details.hide)")
+
+    def shown():
+        on = page.evaluate("document.documentElement.hasAttribute('data-projector')")
+        visible = code.evaluate_all("all => all.filter((one) => one.checkVisibility()).length")
+        pressed = page.locator(".projector-button").get_attribute("aria-pressed")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+        return on, visible == 0, page.locator(".bd-sidebar-primary").is_visible(), pressed
+
+    assert load(page, address, f"{NOTEBOOKS[0]}.html") == []
+    size = "parseFloat(getComputedStyle(document.querySelector('article p')).fontSize)"
+    plain = page.evaluate(size)
+    assert shown() == (False, False, True, "false")
+    page.locator(".projector-button").click()
+    assert shown() == (True, True, False, "true") and page.evaluate(size) > 1.2 * plain
+    assert page.locator(".bd-article figure img").first.is_visible()
+    load(page, address, f"{NOTEBOOKS[1]}.html")
+    assert shown() == (True, True, False, "true")
+    page.locator(".projector-button").press("Enter")
+    assert shown()[0] is False
+    load(page, address, f"{NOTEBOOKS[2]}.html?projector")
+    assert shown() == (True, True, False, "true")
+    page.emulate_media(media="print")  # paper is as it was
+    assert code.evaluate_all("all => all.some((one) => one.checkVisibility())")
+    page.emulate_media(media="screen")
+    load(page, address, f"{NOTEBOOKS[2]}.html?projector=off")
+    assert shown() == (False, False, True, "false")
+    load(page, address, f"{PAGES[0]}.html")
+    assert page.locator(".projector-button").count() == 0
+    context.close()
+
+
+def test_the_sections_that_slides_lead_to_are_there(documents):
+    from slide_pages import Pages
+    from slide_sources import Course, decks, read
+
+    course = Course()
+    pages = Pages(course, "", "")
+    for path in decks():
+        for slide in read(path, course).slides:
+            chapter, title, _ = slide.notes["from"]
+            page, _, anchor = pages.address(chapter, title).partition("#")
+            assert documents[page].find(id=anchor), f"{path.name}: {page}#{anchor}"
 
 
 # --- what the pages cite and claim
@@ -434,6 +337,34 @@ def test_the_numbers_in_the_claims():
     ] == pytest.approx(10**0.5)
     gaps = np.sqrt(2 * 2 - 4 * sinpe.similarity(np.arange(1, 200_001), 4)).min()
     assert 0.001 < gaps < 0.002
+
+
+def test_chapters_lead_to_the_glossary(documents):
+    """Most do, once a term, and to terms that exist (test_links… checks the anchors)."""
+    leading = 0
+    for name in NOTEBOOKS:
+        links = [a["href"] for a in documents[f"{name}.html"].select("article a.term")]
+        leading += bool(links)
+        assert len(set(links)) == len(links), name
+        assert all("book/glossary.html#term-" in link for link in links), name
+    assert leading > len(NOTEBOOKS) * 2 // 3
+
+
+def test_the_first_use_of_a_term_in_prose_is_linked(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "book" / "_ext")
+    document = nodes.section(
+        "",
+        nodes.title("", "Shift matrix"),
+        nodes.paragraph("", "", nodes.strong("", "shift matrix"), nodes.Text(" ulps, a base")),
+        nodes.paragraph("", "Two shift matrixs, a shift matrix, and a reshift matrix."),
+    )
+    terms = ["Base", "Shift matrix", "ulp"]
+    import_module("terms").linked(
+        document, terms, lambda term, words: nodes.reference("", words, refuri=term)
+    )
+    links = [(a["refuri"], a.astext()) for a in document.findall(nodes.reference)]
+    assert links == [("ulp", "ulps"), ("Shift matrix", "shift matrixs")]
+    assert document.astext().endswith("a shift matrix, and a reshift matrix.")
 
 
 @pytest.fixture

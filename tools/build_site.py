@@ -3,6 +3,7 @@ say where to open it.
 
     python tools/build_site.py          # to _build/html
     python tools/build_site.py /tmp     # to /tmp/_build/html
+    python tools/build_site.py . --zip  # and once more as _build/site.zip, to be handed on
 
 A build that reuses older pages does not repeat their warnings, so everything is read again each
 time; that takes seconds, since notebooks are not executed here (`make test` does that).
@@ -63,16 +64,18 @@ def missing(toc, html):
     return problems
 
 
-def build(folder):
+def build(folder, builder="html"):
     """Run Jupyter Book. Old pages are removed first, so that what is there afterwards was built
     now.
     """
-    shutil.rmtree(folder / "_build/html", ignore_errors=True)
+    shutil.rmtree(folder / "_build" / builder, ignore_errors=True)
     command = [
         "build",
         str(ROOT),
         "--path-output",
         str(folder),
+        "--builder",
+        builder,
         "-W",
         "-n",
         "--keep-going",
@@ -85,7 +88,9 @@ def build(folder):
     ).returncode
 
 
-def main(folder="."):
+def main(folder=".", zipped=""):
+    if zipped not in ("", "--zip"):
+        sys.exit(f"usage: python tools/build_site.py [folder [--zip]], got {zipped!r}")
     folder = (ROOT / folder).resolve()
     html = folder / "_build/html"
     _, toc = read(ROOT / "_config.yml"), read(ROOT / "_toc.yml")
@@ -98,6 +103,8 @@ def main(folder="."):
     if problems:
         sys.exit("\n".join(problems))
     print(f"{len(pages(toc))} pages. Open {(html / 'index.html').as_uri()}")
+    if zipped:
+        print(shutil.make_archive(str(html.parent / "site"), "zip", html))
 
 
 if __name__ == "__main__":

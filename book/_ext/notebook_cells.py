@@ -12,6 +12,7 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 
 TITLE, CHECK = "# @title ", "Check: "
 UNTITLED = "Show the code"
+SIGN = re.compile(r"Predict|Theorem|Claim|Corollary|Proposition|Proof")
 COLUMNS = re.compile(r"\S {2,}\S|^ *\[", re.MULTILINE)  # padded words, or the rows of an array
 
 
@@ -73,6 +74,23 @@ class WrapSentences(SphinxPostTransform):
                 block["classes"].append("sentences")
 
 
+class NameParagraphs(SphinxPostTransform):
+    """A paragraph that begins with one of the course's signs in bold gets a class of that name:
+    notebooks hold plain Markdown, which has no other way to say it.
+    """
+
+    default_priority = 198
+    formats = ("html",)
+
+    def run(self, **kwargs):
+        for strong in self.document.findall(nodes.strong):
+            paragraph, sign = strong.parent, SIGN.match(strong.astext())
+            if sign and isinstance(paragraph, nodes.paragraph):
+                before = paragraph.children[: paragraph.index(strong)]  # MyST puts "" there
+                if not any(node.astext() for node in before):
+                    paragraph["classes"].append(sign[0].lower())
+
+
 def _open(self, node):
     # MyST-NB's own summary is called "Toggle hidden content" for whoever cannot see it
     show, hide = escape(node["prompt_show"]), escape(node["prompt_hide"])
@@ -90,5 +108,6 @@ def setup(app):
     app.setup_extension("myst_nb")  # its node must be there, to be drawn in another way
     app.add_post_transform(NameFoldedCells)
     app.add_post_transform(WrapSentences)
+    app.add_post_transform(NameParagraphs)
     app.add_node(HideCodeCellNode, override=True, html=(_open, _close))
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,15 +1,13 @@
 // <sinpe-heatmap>: the table of codes as colours; a chosen cell is read out with its frequency and wavelength.
 define(class extends Explorer {
   static tag = "sinpe-heatmap";
-  static style = `
+  static style = PLOT + MAP + `
     .map canvas { height: 18rem; }
     .row { left: 0; right: 0; }
     .column { top: 0; bottom: 0; }
     .mark { border-width: 1px; }
-    .legend, .scale { display: flex; align-items: center; gap: .2rem 1rem; font-size: .8rem; flex-wrap: wrap; }
-    .legend { margin-top: .4rem; }
-    .scale { gap: .5rem; flex-wrap: nowrap; }
-    .legend canvas { width: 8rem; height: .8rem; }
+    .scale { display: flex; align-items: center; gap: .5rem; font-size: .8rem; }
+    .scale canvas { width: 8rem; height: .8rem; }
   `;
 
   check() {
@@ -28,9 +26,10 @@ define(class extends Explorer {
         ${slider("position", "Position", 0, positions - 1, position)}
         ${slider("dimension", "Dimension", 0, dModel - 1, dimension)}
       </div>
-      <div class="map"><canvas role="img"></canvas><span class="mark row"></span><span class="mark column"></span></div>
-      <div class="legend"><span>position 0 on top, dimension 0 on the left</span><span class="scale">−1 <canvas role="img" aria-label="Colour scale: blue is minus one, white zero, red one"></canvas> +1</span></div>
-      <p class="read"></p>`;
+      <div class="plot"><span class="name">position</span><div class="levels" aria-hidden="true"></div>
+        <div class="map"><canvas role="img"></canvas><span class="mark row"></span><span class="mark column"></span></div>
+        <div class="ends" aria-hidden="true"></div><span class="name under">dimension</span></div>
+      <div class="scale">value −1 <canvas role="img" aria-label="Colour scale: blue is minus one, white zero, red one"></canvas> +1</div>`;
   }
 
   build() {
@@ -41,8 +40,7 @@ define(class extends Explorer {
       [this.state.dimension, this.state.position] = cellUnder(event, map, this.state.dModel, this.state.positions);
       this.draw();
     };
-    map.addEventListener("pointerdown", choose);
-    map.addEventListener("pointermove", (event) => event.buttons && choose(event));
+    drag(map, choose);
     this.painted = null;
   }
 
@@ -62,17 +60,16 @@ define(class extends Explorer {
       const canvas = this.find(".map canvas");
       paint(canvas, Array.from({ length: positions }, (_, p) => encode(p, dModel, base, layout)));
       canvas.setAttribute("aria-label", `Codes of positions 0 to ${positions - 1} in ${dModel} dimensions, base ${base}, ${layout}.`);
+      const marks = (cells) => [...new Set([0, 1, 2, 3, 4].map((quarter) => Math.round((quarter * (cells - 1)) / 4)))].map((cell) => [(cell + 0.5) / cells, cell]);
+      ticks(this.find(".plot"), marks(dModel), marks(positions).map(([at, row]) => [1 - at, row]));
       this.painted = picture;
     }
-    for (const name of ["dModel", "position", "dimension"]) {
-      if (name === "dimension") this.find(`[name="dimension"]`).max = dModel - 1;
-      this.find(`[name="${name}"]`).value = this.state[name];
-      this.find(`output.${name}`).textContent = this.state[name];
-    }
+    for (const name of ["dModel", "position"]) this.show(name);
+    this.show("dimension", undefined, { max: dModel - 1 });
     Object.assign(this.find(".row").style, { top: `calc(${(100 * position) / positions}% - 1px)`, height: `calc(${100 / positions}% + 2px)` });
     Object.assign(this.find(".column").style, { left: `calc(${(100 * dimension) / dModel}% - 1px)`, width: `calc(${100 / dModel}% + 2px)` });
     const { pair, sine, frequency, wavelength, value } = this.values();
-    this.find(".read").textContent = `Position ${position}, dimension ${dimension}: the ${sine ? "sine" : "cosine"} of pair ${pair}. ` +
-      `Value ${sine ? "sin" : "cos"}(${position} × ${frequency.toPrecision(4)}) = ${number(value, 4)}. Wavelength ${count(wavelength)} positions.`;
+    this.say(`Position ${position}, dimension ${dimension}: the ${sine ? "sine" : "cosine"} of pair ${pair}. ` +
+      `Value ${sine ? "sin" : "cos"}(${position} × ${frequency.toPrecision(4)}) = ${number(value, 4)}. Wavelength ${count(wavelength)} positions.`);
   }
 });
