@@ -171,7 +171,7 @@ def _pairs(numbers, name):
 
 def _gap(numbers, name):
     mean, low, high, _, _ = numbers.finding(name)
-    return f"{_signed(mean, 2)} ({_signed(low, 2)} to {_signed(high, 2)})"
+    return f"{_signed(mean)} ({_signed(low)} to {_signed(high)})"
 
 
 def _by(numbers, name):
@@ -192,12 +192,15 @@ def _ratio(numbers, norm, arm, step):
     return f"{fmean(values) / CODE:.2f}"
 
 
-def _speed(numbers, norm, these, those):
+def _speed(numbers, norm, these, those, step=None):
     """How many times as far the input of one arm moves in a step as that of another, leaving out
-    what is along the row itself; means over log and seeds.
+    what is along the row itself; at a step, or the mean over the log. Means over the seeds.
     """
     far, near = (
-        fmean(fmean(log.values()) for log in numbers.logged(norm, arm, "input_turn").values())
+        fmean(
+            fmean(log.values()) if step is None else log[int(step)]
+            for log in numbers.logged(norm, arm, "input_turn").values()
+        )
         for arm in (these, those)
     )
     return f"{far / near:.1f}"

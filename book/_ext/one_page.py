@@ -1,5 +1,5 @@
-"""Sphinx's builder of a single page, from which the PDF is printed, with links that work: in its own
-sections of the same name in two chapters share an address, which leads to a file that is not there.
+"""Sphinx's builder of a single page, from which the PDF is printed, with links that work: in its
+own, sections of the same name in two chapters share an address, which leads to no file.
 """
 
 from docutils import nodes
