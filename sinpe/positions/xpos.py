@@ -62,13 +62,13 @@ class XPos(Rotary):
             for x, power, given in zip(turned, powers, (q, k), strict=True)
         )
 
-    def rotate_one(self, *_, **__):
+    def rotate_one(self, x, positions, *, seq_len=None, heads_axis=1):
         self._refuse("rotate_one")
 
-    def shift(self, *_, **__):
+    def shift(self, k, offset, *, seq_len=None, heads_axis=1):
         self._refuse("shift")
 
-    def tables(self, *_, **__):
+    def tables(self, q_positions, k_positions=None, *, dtype=None, heads_axis=1):
         self._refuse("tables")
 
     def _refuse(self, name):
