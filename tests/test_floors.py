@@ -9,9 +9,10 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 FLOORS = (  # from the ground up; a file imports from its own floor or from those below
+    ("nearest",),
     ("formula",),
     ("positions.base", "positions.checks"),
-    ("positions.relative", "positions.extensions"),
+    ("positions.relative", "positions.extensions", "positions.turning"),
     ("positions.rotary",),
     ("positions",),
     ("embedding",),
