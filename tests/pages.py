@@ -39,7 +39,8 @@ THIN = """() => {
 }"""
 # A moment after a change of width the boxes that scroll become reachable by keyboard.
 REACHABLE = (
-    "[...document.querySelectorAll('pre, .cell_output > .output, div.math')].every((box) =>"
+    "[...document.querySelectorAll('pre, .cell_output > .output, div.math,"
+    " .pst-scrollable-table-container')].every((box) =>"
     " box.scrollWidth <= box.clientWidth + 1 || box.clientWidth === 0 || box.tabIndex === 0)"
 )
 TEXT = """() => {
@@ -204,6 +205,7 @@ def looked_at(browser, address, axe, name, audits):
     page.evaluate(THIN)
     for width, mode in audits:
         show(page, width, mode)
+        page.wait_for_timeout(500)  # the theme looks at its boxes 300 ms after the last change
         page.wait_for_function(REACHABLE)
         violations = axe.run(page, options=AXE).response["violations"]
         seen += [f"{width}, {mode}: {v['id']} {v['nodes'][0]['html'][:160]}" for v in violations]

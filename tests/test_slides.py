@@ -179,7 +179,7 @@ def test_keys_move_slides_and_leave_a_slider_alone(built, browser):
         "Reveal.getSlides().findIndex((slide) => slide.querySelector('sinpe-clocks'))"
     )
     page.evaluate(f"Reveal.slide({clocks})")
-    slider = page.locator("sinpe-clocks input")
+    slider = page.locator("sinpe-clocks input[name=position]")
     before = int(slider.input_value())
     slider.focus()
     page.keyboard.press("ArrowRight")

@@ -7,7 +7,6 @@ that work, page numbers, folded answers open, and the solutions of the exercises
 A long page with every figure takes Chromium a minute or two, and 2 GB.
 """
 
-import shutil
 import sys
 import tempfile
 
@@ -109,9 +108,10 @@ def main(folder="."):
         settle(scratch)
         if build_site.build(folder, builder="singlehtml"):
             sys.exit("the single page was not built: see the warnings above, which are errors here")
-    # its addresses are relative to the folder above the one it is written to
+    # most of its addresses are relative to the folder above the one it is written to
     page = single / "print.html"
-    shutil.copy(single / "book/index.html", page)
+    text = (single / "book/index.html").read_text(encoding="utf-8")
+    page.write_text(text.replace('src="../', 'src="'), encoding="utf-8")
     target = folder / "_build" / NAME
     moved = printed(page, target)
     size = target.stat().st_size / 1e6

@@ -116,6 +116,7 @@ def lost(app):
 <meta charset="utf-8" />
 <meta name="viewport" content="width=device-width, initial-scale=1" />
 <meta name="robots" content="noindex" />
+<link rel="icon" href="data:," />
 <title>No such page — {name}</title>
 <style>
 :root {{ color-scheme: light dark; }}
@@ -170,7 +171,7 @@ def for_models(app, said):
 
 
 def _write(app, error):
-    if error or app.builder.format != "html":
+    if error or app.builder.name != "html":
         return
     out, base, root = Path(app.outdir), app.config.html_baseurl, app.config.root_doc
     order = [page for page in _reading_order(app) if page in app.env.site_said]

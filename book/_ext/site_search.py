@@ -90,7 +90,7 @@ def index(pages, said):
 
 
 def _write(app, error):
-    if error or app.builder.format != "html":
+    if error or app.builder.name != "html":
         return
     said = yaml.safe_load((ROOT / "search.yml").read_text(encoding="utf-8"))
     data = json.dumps(index(app.env.site_search, said), ensure_ascii=False, separators=(",", ":"))
