@@ -26,7 +26,7 @@ PREPARE = """() => {
   document.documentElement.dataset.theme = document.documentElement.dataset.mode = 'light';
   const article = document.querySelector('article.bd-article') || document.body;
   const end = document.createElement('section');
-  end.innerHTML = '<h1>Solutions of the exercises</h1>';
+  end.innerHTML = '<h2>Solutions of the exercises</h2>';
   let moved = 0;
   for (const cell of article.querySelectorAll('.fold-solution')) {
     const exercise = cell.closest('section');
