@@ -35,7 +35,7 @@ pdf: ## print the whole book into one PDF in _build, with Chromium
 
 test: ## check everything: notebooks, package, doctests, site, commands
 	@echo "Once, the environment: 3 minutes, 2 GB in $(VENV)."
-	@echo "Then all notebooks: 3 minutes; and all tests: 7 minutes, 0.5 GB while they run. On two quiet cores."
+	@echo "Then all notebooks: 4 minutes; and all tests: 12 minutes, 0.5 GB while they run. On two quiet cores."
 	@$(SETUP) book slides test lint cluster peers
 	@$(PY) tools/stages.py "notebooks: tools/check_notebooks.py" "tests: -m pytest -n 2 --dist loadfile --continue-on-collection-errors"
 
