@@ -13,7 +13,7 @@ import statistics
 import warnings
 
 import torch
-from compare import Gate, in_turn, main, table, times_as_fast
+from compare import Gate, in_turn, main, note, table, times_as_fast
 from rotary_embedding_torch import RotaryEmbedding
 from transformers.models.gptj import modeling_gptj as gptj
 from transformers.models.llama import modeling_llama as llama
@@ -109,6 +109,7 @@ def measure(quick):
                 f"{what}, {kind}: (batch, heads, length, head_dim) = {shape[:4]}, float32, 1 thread"
             )
             table(["", "µs", *(f"{mine} is faster ×" for mine in ours)], rows)
+            note(f"{what}, {kind}", times, ours)
             if kind == "from positions" and what != "a prompt":
                 continue
             for mine in ours:

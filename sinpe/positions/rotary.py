@@ -24,6 +24,23 @@ __all__ = ["Rotary", "RotaryTables", "sin_cos"]
 LAYOUTS = ("interleaved", "half")
 
 
+def check_turned(head_dim, rotary_dim, layout):
+    """(head_dim, rotary_dim) of a head whose first rotary_dim features are turned, None for all.
+    ValueError unless they fit and the layout is known.
+    """
+    head_dim = check_size("head_dim", head_dim)
+    rotary_dim = head_dim if rotary_dim is None else check_size("rotary_dim", rotary_dim)
+    if rotary_dim % 2 or rotary_dim > head_dim:
+        raise ValueError(
+            f"rotary_dim must be even and at most head_dim, got rotary_dim={rotary_dim},"
+            f" head_dim={head_dim}"
+        )
+    check_size("rotary_dim", rotary_dim, formula.WIDEST)
+    if layout not in LAYOUTS:
+        raise ValueError(f"layout must be one of {', '.join(map(repr, LAYOUTS))}, got {layout!r}")
+    return head_dim, rotary_dim
+
+
 class Rotary(PositionMethod):
     """Turns pair i of every query and key by position · ω_i, ω_i = base^(−2i / rotary_dim), so that
     q·k depends on k − q only.
@@ -46,18 +63,7 @@ class Rotary(PositionMethod):
         self, head_dim, base=10_000.0, layout="interleaved", rotary_dim=None, extension=None
     ):
         super().__init__()
-        self.head_dim = check_size("head_dim", head_dim)
-        self.rotary_dim = head_dim if rotary_dim is None else check_size("rotary_dim", rotary_dim)
-        if self.rotary_dim % 2 or self.rotary_dim > head_dim:
-            raise ValueError(
-                f"rotary_dim must be even and at most head_dim, got rotary_dim={self.rotary_dim},"
-                f" head_dim={head_dim}"
-            )
-        check_size("rotary_dim", self.rotary_dim, formula.WIDEST)
-        if layout not in LAYOUTS:
-            raise ValueError(
-                f"layout must be one of {', '.join(map(repr, LAYOUTS))}, got {layout!r}"
-            )
+        self.head_dim, self.rotary_dim = check_turned(head_dim, rotary_dim, layout)
         if extension is not None and (not callable(extension) or isinstance(extension, type)):
             raise ValueError(
                 f"extension must be None or an object such as YaRN(4.0, 2048), got {extension!r}"

@@ -6,10 +6,9 @@ import numpy as np
 import torch
 from torch import nn
 
-from sinpe import formula
-from sinpe.positions.base import PositionMethod, check_positive, check_size
+from sinpe.positions.base import PositionMethod, check_positive
 from sinpe.positions.checks import check_pair
-from sinpe.positions.rotary import LAYOUTS
+from sinpe.positions.rotary import check_turned
 from sinpe.positions.turning import as_angles, split, turn
 
 
@@ -53,18 +52,7 @@ class RotaryAxes(PositionMethod):
         attention_factor=1.0,
     ):
         super().__init__()
-        self.head_dim = check_size("head_dim", head_dim)
-        self.rotary_dim = head_dim if rotary_dim is None else check_size("rotary_dim", rotary_dim)
-        if self.rotary_dim % 2 or self.rotary_dim > head_dim:
-            raise ValueError(
-                f"rotary_dim must be even and at most head_dim, got rotary_dim={self.rotary_dim},"
-                f" head_dim={head_dim}"
-            )
-        check_size("rotary_dim", self.rotary_dim, formula.WIDEST)
-        if layout not in LAYOUTS:
-            raise ValueError(
-                f"layout must be one of {', '.join(map(repr, LAYOUTS))}, got {layout!r}"
-            )
+        self.head_dim, self.rotary_dim = check_turned(head_dim, rotary_dim, layout)
         if not isinstance(learned, bool):
             raise ValueError(f"learned must be True or False, got {learned!r}")
         self.layout, self.learned = layout, learned
