@@ -305,8 +305,8 @@ def test_a_folder_in_use_is_refused_naming_the_process_and_freed_by_its_death(tm
 def test_a_study_is_named_or_given_and_others_are_refused():
     with pytest.raises(
         ValueError,
-        match="study must be one of 'embedding-scale', 'length', 'tasks', 'cost', 'mechanism', got"
-        " 'nonsense'",
+        match="study must be one of 'embedding-scale', 'length', 'tasks', 'cost', 'mechanism',"
+        " 'far', got 'nonsense'",
     ):
         load_records("nonsense")
     assert isinstance(load_records("embedding-scale"), list)

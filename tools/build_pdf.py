@@ -1,12 +1,14 @@
 """The whole book as one PDF, printed by Chromium from one page that Sphinx makes: bookmarks, links
 that work, page numbers, folded answers open, and the solutions of the exercises at the end.
 
-    python tools/build_pdf.py            # to _build/sinusoidal-positional-encoding.pdf
+    python tools/build_pdf.py            # to _build/sinusoidal-positional-encoding.pdf, and beside
+                                         # the pages of a built site
     python tools/build_pdf.py /tmp       # to /tmp/_build/…
 
 A long page with every figure takes Chromium a minute or two, and 2 GB.
 """
 
+import shutil
 import sys
 import tempfile
 
@@ -115,6 +117,8 @@ def main(folder="."):
     target = folder / "_build" / NAME
     moved = printed(page, target)
     size = target.stat().st_size / 1e6
+    if (folder / "_build/html/index.html").is_file():
+        shutil.copy(target, folder / "_build/html")
     print(f"{moved} solutions stand at the end, {size:.1f} MB: {target.as_uri()}")
 
 
