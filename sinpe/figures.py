@@ -726,7 +726,7 @@ def places(groups, *, xlabel, ylabel, width=4.6, height=4.2):
             x, y, marker, color=colour, linestyle="none", markersize=17, label=name, alpha=0.3
         )
         for at_x, at_y, word in zip(x, y, group[2], strict=True):
-            axis.text(at_x, at_y, word, ha="center", va="center_baseline", fontsize=9)
+            axis.text(at_x, at_y, word, ha="center", va="center_baseline")
         ends += [*x, *y]
     reach = np.min(ends) - 0.7, np.max(ends) + 0.7
     axis.set(xlim=reach, ylim=reach[::-1], xlabel=xlabel, ylabel=ylabel, aspect="equal")
