@@ -6,6 +6,7 @@ define(class extends Explorer {
     legend { float: left; padding: 0; margin-right: 1.1rem; }
     .plot > svg { height: 17rem; }
     .unknown { opacity: .55; }
+    fieldset label { min-height: 1.7rem; }
   `;
 
   check() {
