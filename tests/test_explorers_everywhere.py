@@ -54,6 +54,13 @@ WRONG = [
     (explorers.TwoAxes, {"angle": 91}),
     (explorers.TwoAxes, {"dy": 13}),
     (explorers.TwoAxes, {"dx": -13}),
+    (explorers.Candidate, {"candidate": "the best"}),
+    (explorers.Candidate, {"hands": 9}),
+    (explorers.Candidate, {"ratio": 0.5}),
+    (explorers.Candidate, {"wave": "saw"}),
+    (explorers.Pairs, {"comparison": "QF - QS"}),
+    (explorers.Pairs, {"pairs": 1}),
+    (explorers.Pairs, {"pairs": 25}),
     (explorers.Comparison, {"methods": "rope and"}),
     (explorers.Comparison, {"length": 100}),
     (explorers.Comparison, {"steps": "1000"}),
@@ -85,7 +92,7 @@ STICKS_OUT_OR_SMALL = """() => [...document.querySelectorAll('main > *')]
 
 
 def data(explorer):
-    return f"data='{explorer().attributes()['data']}'" if explorer is explorers.Comparison else ""
+    return f"data='{explorer().attributes()['data']}'" if "data" in explorer.rules() else ""
 
 
 def test_a_wrong_argument_raises_and_a_wrong_attribute_says_the_same(show):
