@@ -23,7 +23,15 @@ reads aloud when they stand still.
 
 from sinpe.explorers.base import Explorer, joined
 from sinpe.explorers.candidates import Candidate
-from sinpe.explorers.codes import LAYOUTS, Clocks, Counter, HeatMap, Similarity, TwoAxes
+from sinpe.explorers.codes import (
+    LAYOUTS,
+    Clocks,
+    Counter,
+    HeatMap,
+    Rounding,
+    Similarity,
+    TwoAxes,
+)
 from sinpe.explorers.methods import Biases, Extensions, Loudness, Rotation, Words
 from sinpe.explorers.records import Comparison, Pairs
 
@@ -40,6 +48,7 @@ __all__ = [
     "Loudness",
     "Pairs",
     "Rotation",
+    "Rounding",
     "Similarity",
     "TwoAxes",
     "Words",
@@ -48,7 +57,7 @@ __all__ = [
 
 EXPLORERS = (
     *(Clocks, HeatMap, Similarity, Counter, Words, Loudness, Rotation, Biases, Extensions),
-    *(TwoAxes, Comparison, Candidate, Pairs),
+    *(TwoAxes, Comparison, Candidate, Pairs, Rounding),
 )
 
 
