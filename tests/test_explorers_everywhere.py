@@ -64,6 +64,9 @@ WRONG = [
     (explorers.Rounding, {"type": "float64"}),
     (explorers.Rounding, {"d_model": 2}),
     (explorers.Rounding, {"position": 1_048_577}),
+    (explorers.Rows, {"scale": 0.5}),
+    (explorers.Rows, {"longest": 33}),
+    (explorers.Rows, {"row": 32}),
     (explorers.Comparison, {"methods": "rope and"}),
     (explorers.Comparison, {"length": 100}),
     (explorers.Comparison, {"steps": "1000"}),
@@ -78,9 +81,10 @@ ROOM = {
     explorers.Biases: {"reach": 1024},
     explorers.Extensions: {"head_dim": 256},
     explorers.TwoAxes: {"reach": 32},
+    explorers.Rows: {"rows": 512},
 }
 SMALL = {"offset": 0, "position": 0, "dimension": 0, "query": 0, "key": 0, "dy": 0, "dx": 0}
-SMALL |= {"distance": 0, "pair": 0}
+SMALL |= {"distance": 0, "pair": 0, "row": 0, "longest": 4}
 
 STICKS_OUT_OR_SMALL = """() => [...document.querySelectorAll('main > *')]
   .filter(e => e.shadowRoot)

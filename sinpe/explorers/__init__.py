@@ -32,7 +32,7 @@ from sinpe.explorers.codes import (
     Similarity,
     TwoAxes,
 )
-from sinpe.explorers.methods import Biases, Extensions, Loudness, Rotation, Words
+from sinpe.explorers.methods import Biases, Extensions, Loudness, Rotation, Rows, Words
 from sinpe.explorers.records import Comparison, Pairs
 
 __all__ = [
@@ -49,6 +49,7 @@ __all__ = [
     "Pairs",
     "Rotation",
     "Rounding",
+    "Rows",
     "Similarity",
     "TwoAxes",
     "Words",
@@ -57,7 +58,7 @@ __all__ = [
 
 EXPLORERS = (
     *(Clocks, HeatMap, Similarity, Counter, Words, Loudness, Rotation, Biases, Extensions),
-    *(TwoAxes, Comparison, Candidate, Pairs, Rounding),
+    *(TwoAxes, Comparison, Candidate, Pairs, Rounding, Rows),
 )
 
 
