@@ -81,10 +81,10 @@ ROOM = {
     explorers.Biases: {"reach": 1024},
     explorers.Extensions: {"head_dim": 256},
     explorers.TwoAxes: {"reach": 32},
-    explorers.Rows: {"rows": 512},
+    explorers.Rows: {"rows": 512, "longest": 4},
 }
 SMALL = {"offset": 0, "position": 0, "dimension": 0, "query": 0, "key": 0, "dy": 0, "dx": 0}
-SMALL |= {"distance": 0, "pair": 0, "row": 0, "longest": 4}
+SMALL |= {"distance": 0, "pair": 0, "row": 0}
 
 STICKS_OUT_OR_SMALL = """() => [...document.querySelectorAll('main > *')]
   .filter(e => e.shadowRoot)
