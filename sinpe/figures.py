@@ -15,14 +15,12 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as _MatplotlibFigure
 from PIL import Image
 
+from sinpe.looks import COLOURS, DASHES, looks, numbered
+
 # "building the font cache" would land in a notebook's stderr
 logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)
 
 INK = "#010203"  # stands for "the page's text colour" until the SVG is written
-# at least 3:1 on white and on #121212
-COLOURS = ("#2b7bba", "#d1601f", "#1a9070", "#a35fc4", "#c2478a", "#8a7a1f", "#777777")
-# so that colour is never the only cue
-DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (3, 3)), (0, (1, 3)))
 STYLE = {
     **{
         name: INK
@@ -106,6 +104,12 @@ def new(width=5.6, height=3.2, rows=1, columns=1, **subplots):
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure, figure.subplots(rows, columns, **subplots)
+
+
+def _style(look, markers):
+    """What matplotlib is told about a curve of that Look."""
+    marker = look.marker if markers else None
+    return {"color": look.colour, "linestyle": look.linestyle, "marker": marker}
 
 
 def _named(name, values):
@@ -348,7 +352,8 @@ def lines(
     width=5.6,
     height=3.2,
 ):
-    """Curves over a common x, told apart by colour and by dash.
+    """Curves over a common x, told apart by colour and by dash. Where all are position methods,
+    each has the look that it has everywhere (sinpe.looks).
 
     x: shape (n,), or a dict with one array a curve; series: {name: shape (n,)}; spread: {name:
         (low, high)} drawn as bands;
@@ -357,22 +362,19 @@ def lines(
     """
     _named("series", series)
     figure, axis = new(width, height)
-    for number, (name, y) in enumerate(series.items()):
-        at = x[name] if isinstance(x, dict) else x
-        marker = "osD^vPX"[number % 7]
+    seen = looks(series)
+    for name, y in series.items():
+        at, look = x[name] if isinstance(x, dict) else x, seen[name]
         if not joined:
             low, high = (spread or {}).get(name, (y, y))
-            reach = np.subtract(y, low), np.subtract(high, y)
-            colour = COLOURS[number % len(COLOURS)]
+            bars = {"yerr": (np.subtract(y, low), np.subtract(high, y)), "capsize": 3}
             axis.errorbar(
-                at, y, yerr=reach, label=name, fmt=marker, color=colour, markersize=6, capsize=3
+                at, y, label=name, fmt=look.marker, color=look.colour, markersize=6, **bars
             )
             continue
-        axis.plot(at, y, label=name, marker=marker if markers else None, markersize=4)
+        axis.plot(at, y, label=name, markersize=4, **_style(look, markers))
         if spread and name in spread:
-            axis.fill_between(
-                at, *spread[name], alpha=0.18, color=COLOURS[number % len(COLOURS)], linewidth=0
-            )
+            axis.fill_between(at, *spread[name], alpha=0.18, color=look.colour, linewidth=0)
     if level is not None:
         axis.axhline(level, color="#777777", linewidth=0.8, linestyle="-", zorder=0)
     axis.set(xlabel=xlabel, ylabel=ylabel, xscale=xscale, yscale=yscale)
@@ -397,6 +399,7 @@ def panels(
     ylim=None,
     markers=False,
     xticks=None,
+    stacked=False,
     width=5.6,
     height=2.6,
 ):
@@ -409,56 +412,58 @@ def panels(
     xticks: mark these places, in figures, instead of those that the scale would choose.
 
     A name has the same colour and dash in every panel, and stands in one legend above them. If no
-    name occurs twice, each panel has its own.
+    name occurs twice, each panel has its own. Position methods look as they do everywhere
+    (sinpe.looks).
+
+    stacked: panels below one another, each under its name: for a figure that is narrow enough to be
+        read on a phone.
     """
     for series in _named("curves", curves).values():
         _named("curves", series)
     alike = ylabel is not None
-    figure, axes = new(width, height, 1, len(curves), sharex=True, sharey=alike, squeeze=False)
+    grid = (len(curves), 1) if stacked else (1, len(curves))
+    figure, axes = new(width, height, *grid, sharex=True, sharey=alike, squeeze=False)
     names = [name for series in curves.values() for name in series]
     order = list(dict.fromkeys(names))
     apart = len(curves) > 1 and len(order) == len(names)
-    for axis, (panel, series) in zip(axes[0], curves.items(), strict=True):
-        for number, (name, y) in enumerate(series.items()):
-            number = number if apart else order.index(name)
-            look = {
-                "color": COLOURS[number % len(COLOURS)],
-                "linestyle": DASHES[number % len(DASHES)],
-            }
-            axis.plot(
-                x,
-                y,
-                label=name,
-                marker="osD^vPX"[number % 7] if markers else None,
-                markersize=4,
-                **look,
-            )
+    common = looks(order)
+    for axis, (panel, series) in zip(axes.flat, curves.items(), strict=True):
+        seen = looks(series) if apart else common
+        for name, y in series.items():
+            axis.plot(x, y, label=name, markersize=4, **_style(seen[name], markers))
             if spread and name in spread.get(panel, {}):
-                axis.fill_between(
-                    x, *spread[panel][name], alpha=0.18, color=look["color"], linewidth=0
-                )
+                band = {"alpha": 0.18, "color": seen[name].colour, "linewidth": 0}
+                axis.fill_between(x, *spread[panel][name], **band)
         if level is not None:
             axis.axhline(level, color="#777777", linewidth=0.8, linestyle="-", zorder=0)
-        axis.set(xlabel=f"{xlabel}\n{panel}" if alike else xlabel, xscale=xscale, yscale=yscale)
+        axis.set(xscale=xscale, yscale=yscale)
         axis.set_ylabel("" if alike else panel)
+        if stacked and alike:  # the panel's name above its axes
+            above = {"xytext": (0, 3), "textcoords": "offset points", "va": "bottom"}
+            axis.annotate(panel, (0, 1), xycoords="axes fraction", **above)
+        elif not stacked:
+            axis.set_xlabel(f"{xlabel}\n{panel}" if alike else xlabel)
         if xticks is not None:
             axis.set_xticks(xticks, [f"{tick:g}" for tick in xticks])
             axis.minorticks_off()
         if ylim:
             axis.set_ylim(ylim)
         if apart:
-            axis.legend(fontsize=8)
-    if alike:
+            axis.legend()
+    if stacked:
+        axes[-1, 0].set_xlabel(xlabel)
+    if alike and stacked:
+        figure.supylabel(ylabel, fontsize=10)
+    elif alike:
         axes[0, 0].set_ylabel(ylabel)
     if not apart:
         handles = {
             label: handle
-            for axis in axes[0]
+            for axis in axes.flat
             for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)
         }
-        figure.legend(
-            handles.values(), handles, loc="outside upper center", ncols=min(4, len(handles))
-        )
+        columns = min(2 if stacked else 4, len(handles))
+        figure.legend(handles.values(), handles, loc="outside upper center", ncols=columns)
     return figure
 
 
@@ -568,7 +573,7 @@ def small_multiples(x, curves, *, xlabel, columns=2, width=5.6, row_height=1.15)
     figure, axes = new(width, rows * row_height + 0.3, rows, columns, sharex=True, squeeze=False)
     for axis, (name, y) in zip(axes.flat, curves.items(), strict=False):
         axis.plot(x, y, linewidth=1.4)
-        axis.set_ylabel(name, fontsize=9)
+        axis.set_ylabel(name)
     for axis in axes.flat[len(curves) :]:
         axis.set_visible(False)
     figure.supxlabel(xlabel, fontsize=10)
@@ -604,7 +609,6 @@ def trajectories(paths, *, every, width=5.6):
         reach = 1.12 * max(np.abs(x).max(), np.abs(y).max())
         axis.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", xlabel=name)
         axis.locator_params(nbins=3)
-        axis.tick_params(labelsize=8)
     return figure
 
 
@@ -641,7 +645,7 @@ def dots(rows, *, xlabel, xscale="linear", level=None, width=5.6, row_height=0.4
             places,
             label=name,
             linestyle="none",
-            marker="osD^vPX"[number % 7],
+            marker=numbered(number).marker,
             markersize=7,
         )
     if level is not None:
@@ -722,7 +726,7 @@ def places(groups, *, xlabel, ylabel, width=4.6, height=4.2):
             x, y, marker, color=colour, linestyle="none", markersize=17, label=name, alpha=0.3
         )
         for at_x, at_y, word in zip(x, y, group[2], strict=True):
-            axis.text(at_x, at_y, word, ha="center", va="center_baseline", fontsize=9)
+            axis.text(at_x, at_y, word, ha="center", va="center_baseline")
         ends += [*x, *y]
     reach = np.min(ends) - 0.7, np.max(ends) + 0.7
     axis.set(xlim=reach, ylim=reach[::-1], xlabel=xlabel, ylabel=ylabel, aspect="equal")

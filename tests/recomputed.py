@@ -42,6 +42,49 @@ def add(target, values):
             target[key] = value
 
 
+def key(settings, left_out):
+    """Settings, with what is left out of them, as something to look up by, numbers rounded."""
+    settings = left_out | settings
+    assert settings.keys() == left_out.keys(), settings.keys() - left_out.keys()
+
+    def plain(value):
+        if isinstance(value, dict):
+            return tuple(sorted((name, plain(v)) for name, v in value.items()))
+        if isinstance(value, list | tuple):
+            return tuple(map(plain, value))
+        known = isinstance(value, str | bool) or value is None
+        return value if known else round(float(value), 9)
+
+    return tuple((name, plain(settings[name])) for name in sorted(settings))
+
+
+def same(finding, ours, name):
+    """Assert that the package's finding is the one recomputed: question, pairs, mean, interval, the
+    standard deviation where it was recomputed, both p-values, verdict.
+    """
+    theirs = finding.difference
+    assert finding.question == ours["question"] and theirs.plain.n == ours["n"], name
+    numbers = {"mean": theirs.plain.mean, "low": theirs.low, "high": theirs.high}
+    if "std" in ours:
+        numbers["std"] = theirs.plain.std
+    for part, value in numbers.items():
+        assert np.isclose(value, ours[part], rtol=1e-6, atol=1e-9), (name, part)
+    for part in ("p", "p_equal"):
+        assert np.isclose(getattr(theirs, part), ours[part], rtol=1e-5, atol=1e-12), (name, part)
+    assert theirs.verdict == ours["verdict"], name
+
+
+def verdict(outcomes):
+    """Of a prediction, from the outcomes of its tests."""
+    kinds = set(outcomes)
+    if len(kinds) == 1:
+        return kinds.pop()
+    for kind, word in (("not run", "not run"), ("confirmed", "mixed"), ("refuted", "refuted")):
+        if kind in kinds:
+            return word
+    raise AssertionError(kinds)
+
+
 def holm(p):
     """Adjusted p-values by the definition: the largest of (m − rank) · p over all that are not
     larger.

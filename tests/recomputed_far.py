@@ -6,8 +6,8 @@ with the package's own reading of records, and takes from it only what was predi
 from functools import cache
 
 import numpy as np
+import recomputed
 from recomputed import MARGIN, holm, levels, raw_records
-from recomputed_mechanism import verdict
 from scipy import stats
 
 LOUD = round(0.5**0.5, 9)
@@ -242,18 +242,7 @@ def comparisons_beside():
 
 
 def key(settings):
-    """Settings as something to look up by, numbers rounded."""
-    settings = LEFT_OUT | settings
-    assert settings.keys() == LEFT_OUT.keys(), settings.keys() - LEFT_OUT.keys()
-
-    def plain(value):
-        if isinstance(value, dict):
-            return tuple(sorted((name, plain(v)) for name, v in value.items()))
-        if isinstance(value, list | tuple):
-            return tuple(map(plain, value))
-        return value if isinstance(value, str) else round(float(value), 9)
-
-    return tuple((name, plain(settings[name])) for name in sorted(settings))
+    return recomputed.key(settings, LEFT_OUT)
 
 
 @cache
@@ -362,6 +351,3 @@ def outcomes(prediction):
             same = word == test.expected
             found.append("confirmed" if same else "undecided" if word == "undecided" else "refuted")
     return found
-
-
-__all__ = ["comparisons_beside", "findings", "gaps", "outcomes", "planned_comparisons", "verdict"]

@@ -7,6 +7,7 @@ import math
 from functools import cache
 
 import numpy as np
+import recomputed
 from recomputed import half_widths, holm, judged, raw_records
 from scipy import integrate, stats
 
@@ -192,16 +193,7 @@ def _pairs(where, pairs, change):
 
 
 def key(settings):
-    """Settings as something to look up by, numbers rounded."""
-    settings = CENTRE | settings
-    assert settings.keys() == CENTRE.keys(), settings.keys() - CENTRE.keys()
-
-    def plain(value):
-        if isinstance(value, dict):
-            return tuple(sorted((name, plain(v)) for name, v in value.items()))
-        return value if isinstance(value, str | bool) or value is None else round(value, 9)
-
-    return tuple((name, plain(settings[name])) for name in sorted(settings))
+    return recomputed.key(settings, CENTRE)
 
 
 @cache
@@ -365,17 +357,6 @@ def outcomes(prediction):
                 else "refuted"
             )
     return found
-
-
-def verdict(outcomes):
-    """Of a prediction, from the outcomes of its tests."""
-    kinds = set(outcomes)
-    if len(kinds) == 1:
-        return kinds.pop()
-    for kind, word in (("not run", "not run"), ("confirmed", "mixed"), ("refuted", "refuted")):
-        if kind in kinds:
-            return word
-    raise AssertionError(kinds)
 
 
 def power(n, std, *, true=0.0, equal=False, alpha=0.05, margin=0.02):

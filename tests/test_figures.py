@@ -177,6 +177,14 @@ def test_a_figure_fits_a_phone(name, drawn):
 
 
 @every_figure
+def test_no_label_is_smaller_than_the_others(name, drawn):
+    """On a phone a figure is scaled so that 10 points are 11 pixels: see site.css."""
+    figure = drawn[name][0]
+    sizes = [text.get_fontsize() for text in figure.findobj(mpl.text.Text) if text.get_text()]
+    assert min(sizes, default=10) >= figures.STYLE["font.size"] == 10
+
+
+@every_figure
 def test_the_png_stands_on_white(name, drawn):
     picture = Image.open(io.BytesIO(drawn[name][2])).convert("RGBA")
     assert picture.getpixel((0, 0)) == (255, 255, 255, 255)
@@ -380,6 +388,27 @@ def test_panels_share_axes_colours_and_one_legend():
     assert left.lines[1].get_color() == right.lines[0].get_color() != left.lines[0].get_color()
     assert [text.get_text() for text in figure.legends[0].texts] == ["a", "b"]
     assert "right" in right.get_xlabel()
+
+
+def test_stacked_panels_stand_below_one_another_under_their_names():
+    curves = {"upper": {"a": X, "b": X**2}, "lower": {"a": X}}
+    labels = {"xlabel": "x", "ylabel": "value", "width": 3.8, "height": 5}
+    figure = figures.panels(X, curves, stacked=True, **labels)
+    upper, lower = figure.axes
+    figure.svg()  # only now everything has its place
+    (top, bottom) = (axis.get_window_extent() for axis in figure.axes)
+    assert bottom.y1 < top.y0 and abs(bottom.x0 - top.x0) < 1
+    for axis, name, box in ((upper, "upper", top), (lower, "lower", bottom)):
+        (text,) = axis.texts
+        assert text.get_text() == name and text.get_window_extent().y0 >= box.y1
+    assert (upper.get_xlabel(), lower.get_xlabel()) == ("", "x")
+    assert (figure.get_supylabel(), upper.get_ylabel()) == ("value", "")
+    assert [text.get_text() for text in figure.legends[0].texts] == ["a", "b"]
+    assert upper.lines[0].get_color() == lower.lines[0].get_color()
+    apart = {"upper": {"a": X}, "lower": {"b": X}}
+    figure = figures.panels(X, apart, stacked=True, **labels)
+    assert not figure.legends
+    assert [axis.get_legend().texts[0].get_text() for axis in figure.axes] == ["a", "b"]
 
 
 def test_panels_mark_the_places_that_are_named():

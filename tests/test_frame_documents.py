@@ -69,6 +69,24 @@ def test_the_first_page_lists_the_chapter(page):
     assert line in " ".join(index.split()), f"book/index.md: write `{line}…`"
 
 
+def plain(markdown):
+    """Words alone: no addresses, no tags, no marks of lists, each line break a space."""
+    text = re.sub(r"\]\([^)]*\)(\{\.\w+\})?", "]", re.sub(r"<[^>]*>", "", markdown))
+    return " ".join(re.sub(r"^- |[\[\]·]", "", text, flags=re.MULTILINE).split())
+
+
+def test_the_readme_says_what_the_first_page_says():
+    """The same question, promise and start, and then the same three results."""
+    index = (ROOT / "book" / "index.md").read_text(encoding="utf-8")
+    question, rest = index.split("\n", 2)[2].split("<sinpe-clocks", 1)
+    opening = plain(question)
+    assert opening.startswith("How does a Transformer know") and "Start with chapter 1" in opening
+    results = plain(rest.split("## Three results\n")[1].split("\n## ")[0])
+    assert results.count("Chapter") == 3 and len(results) > 400
+    ours = plain(README)
+    assert opening in ours and f"{opening} ## Three results {results} ## The chapters" in ours
+
+
 def test_the_examples_run(tmp_path):
     """In one fresh process, from top to bottom, with warnings as errors, away from the
     repository.

@@ -79,6 +79,23 @@ def test_structured_data_and_previews_agree_with_the_page(documents, site, page)
     assert size == [1200, 630] == [int(said["og:image:width"]), int(said["og:image:height"])]
 
 
+def test_the_course_states_what_search_engines_ask_of_one(documents):
+    """schema.org's Course, with what Google requires of it; its length is that of the chapters."""
+    (script,) = documents[LANDING].select('script[type="application/ld+json"]')
+    data = json.loads(script.string)
+    assert all(data[name] for name in ("@context", "name", "description", "provider"))
+    assert data["provider"]["@type"] == "Organization" and data["provider"]["name"]
+    assert data["offers"]["category"] == "Free"
+    instance = data["hasCourseInstance"]
+    assert (instance["@type"], instance["courseMode"]) == ("CourseInstance", "Online")
+    stated = [
+        re.search(r"Time (\d+) minutes to read", documents[f"{page}.html"].find("article").text)
+        for page in NOTEBOOKS
+    ]
+    hours, minutes = re.fullmatch(r"PT(\d+)H(\d+)M", instance["courseWorkload"]).groups()
+    assert 60 * int(hours) + int(minutes) == sum(int(match[1]) for match in stated)
+
+
 def test_every_page_ends_with_licence_version_and_date(documents):
     for page in PAGES:
         footer = documents[f"{page}.html"].select_one("footer.bd-footer-content").get_text(" ")

@@ -11,6 +11,7 @@ import nbformat
 import numpy as np
 import paper
 import pytest
+import recomputed
 import recomputed_mechanism as again
 from bs4 import BeautifulSoup
 
@@ -60,25 +61,14 @@ def test_every_comparison_is_recomputed(package):
     found, _ = package
     assert set(found) == set(again.findings())
     for name, ours in again.findings().items():
-        theirs = found[name].difference
-        assert found[name].question == ours["question"] and theirs.plain.n == ours["n"], name
-        for value, mine in (
-            (theirs.plain.mean, ours["mean"]),
-            (theirs.plain.std, ours["std"]),
-            (theirs.low, ours["low"]),
-            (theirs.high, ours["high"]),
-        ):
-            assert np.isclose(value, mine, rtol=1e-6, atol=1e-9), name
-        assert np.isclose(theirs.p, ours["p"], rtol=1e-5, atol=1e-12), name
-        assert np.isclose(theirs.p_equal, ours["p_equal"], rtol=1e-5, atol=1e-12), name
-        assert theirs.verdict == ours["verdict"], name
+        recomputed.same(found[name], ours, name)
 
 
 @pytest.mark.parametrize("prediction", MECHANISM, ids=lambda p: str(p.number))
 def test_every_prediction_is_judged_anew(package, prediction):
     judgement = package[1][prediction.number - 1]
     assert [outcome for _, _, outcome in judgement.results] == again.outcomes(prediction)
-    assert judgement.verdict == again.verdict(again.outcomes(prediction))
+    assert judgement.verdict == recomputed.verdict(again.outcomes(prediction))
     smaller = [(t, shown) for t, shown, _ in judgement.results if hasattr(t, "small")]
     for (_, shown), ours in zip(smaller, again.sizes([t for t, _ in smaller]), strict=True):
         if ours:
@@ -177,7 +167,7 @@ class Raw:
         found = again.outcomes(prediction)
         names = {n for t in prediction.tests for n in vars(t).values() if n in planned}
         complete = all(len(again.gaps().get(name, ())) >= planned[name] for name in names)
-        return found, again.verdict(found) if complete else "not complete"
+        return found, recomputed.verdict(found) if complete else "not complete"
 
     def pairs_planned(self, name):
         return again.planned()[name]

@@ -14,6 +14,8 @@ from docutils import nodes
 import sinpe
 
 LICENCE = "https://creativecommons.org/licenses/by/4.0/"
+ROOT = Path(__file__).resolve().parent.parent.parent
+TIME = re.compile(r"\*\*Time\*\* (\d+) minutes? to read")  # as each chapter says at its top
 RELATIVE = re.compile(r'\b(href|src|action)="(?![a-z]+:|#|/)([^"]+)"')
 
 
@@ -81,7 +83,7 @@ def _structured(app, pagename, title, text):
             "hasCourseInstance": {
                 "@type": "CourseInstance",
                 "courseMode": "Online",
-                "courseWorkload": "PT20H",
+                "courseWorkload": workload(),
             },
             "offers": {"@type": "Offer", "category": "Free"},
         }
@@ -95,6 +97,14 @@ def _structured(app, pagename, title, text):
             },
         }
     return json.dumps(data, ensure_ascii=False).replace("</", "<\\/")
+
+
+def workload(folder=ROOT / "notebooks"):
+    """How long the chapters take to read, by their own words, as an ISO 8601 duration."""
+    minutes = 0
+    for path in folder.glob("[0-9][0-9]_*.ipynb"):
+        minutes += int(TIME.search(path.read_text(encoding="utf-8"))[1])
+    return f"PT{minutes // 60}H{minutes % 60}M"
 
 
 def front_door(page, folder):

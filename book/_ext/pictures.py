@@ -13,9 +13,10 @@ from pathlib import Path
 import numpy as np
 
 from sinpe import inverse_frequencies, similarity, sinusoidal_encoding
+from sinpe.looks import METHODS
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-BLUE, ORANGE = "#2b7bba", "#d1601f"  # as in sinpe.figures
+BLUE, ORANGE = "#2b7bba", "#d1601f"  # as in sinpe.looks
 WIDTH, HEIGHT = 240, 100
 PART, FIGURE = r'<i data-part="(\d)"></i>', r'<img data-figure="(\w+) ([\w-]+)">'
 
@@ -93,12 +94,8 @@ def _dials():
 def _compared():
     """Test loss over the length read, from the record of the study `length`."""
     losses = loss_by_length()
-    colours = {
-        "rope": (ORANGE, ""),
-        "alibi": ("#1a9070", "7 4"),
-        "transformer-xl": (BLUE, "2 4"),
-    }
-    return "".join(_curve(losses[m], 1.3, 3.6, *colours[m]) for m in colours)
+    shown = {m: METHODS[m] for m in ("rope", "alibi", "transformer-xl")}
+    return "".join(_curve(losses[m], 1.3, 3.6, x.colour, x.strokes) for m, x in shown.items())
 
 
 DRAWN = {

@@ -19,7 +19,7 @@
   print.addEventListener("change", () => paper(print.matches));
   paper(print.matches);
 
-  // Who has no mouse can scroll a formula that is wider than its line; all others are no stops on the way through the page.
+  // Who has no mouse can scroll a formula or a figure that is wider than its place; all others are no stops on the way through the page.
   function reach() {
     for (const formula of document.querySelectorAll("article .math")) {
       const wide = formula.scrollWidth > formula.clientWidth + 1 && formula.clientWidth > 0;
@@ -29,6 +29,10 @@
       else formula.removeAttribute("role");
       if (wide) formula.setAttribute("aria-label", "Formula, wider than the page");
       else formula.removeAttribute("aria-label");
+    }
+    for (const figure of document.querySelectorAll("article .cell_output figure")) {
+      if (figure.scrollWidth > figure.clientWidth + 1 && figure.clientWidth > 0) figure.tabIndex = 0;
+      else figure.removeAttribute("tabindex");
     }
   }
   let waiting;

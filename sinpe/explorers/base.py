@@ -8,6 +8,8 @@ from dataclasses import field, fields
 from html import escape
 from importlib.resources import files
 
+from sinpe.looks import METHODS, RULES, VARIANTS
+
 WANTED = {"whole": "a whole number", "even": "an even number", "real": "a number"}
 
 
@@ -25,8 +27,8 @@ class Explorer:
     """Checked arguments, and the HTML of an element.
 
     A subclass is a frozen dataclass with `tag`, the element's name; `parts`, the files of
-    JavaScript that it needs, as one text, its own last; and `below`, pairs of a name and the name
-    of what must exceed it.
+    JavaScript that it needs, as one text, its own last, where "looks" stands for sinpe/looks.py;
+    and `below`, pairs of a name and the name of what must exceed it.
     """
 
     below = ()
@@ -82,7 +84,12 @@ def joined(explorers):
 
 
 def _read(name):
-    """A file without its comments and its indentation, since each output of a notebook holds it."""
+    """A file without its comments and its indentation, since each output of a notebook holds it;
+    "looks": the looks of position methods.
+    """
+    if name == "looks":
+        looks = {**METHODS, **VARIANTS, **RULES}.items()
+        return f"const LOOKS = {json.dumps({name: [x.colour, x.strokes] for name, x in looks})};\n"
     text = (files("sinpe.explorers") / f"{name}.js").read_text(encoding="utf-8")
     lines = (line.strip() for line in text.splitlines())
     return "".join(f"{line}\n" for line in lines if line and not line.startswith("//"))

@@ -17,7 +17,7 @@ define(class extends Explorer {
 
   template() {
     const { exponent, distance, reach, clip, maxDistance, window: keys } = this.state, titles = ["ALiBi: a slope", "T5: buckets", "Shaw: clipped", "A window"];
-    const panel = (title, i) => plot(`<b>${title}</b>`, "distance of the key", curve("curve", i) + CURSOR, this.constructor.names[i]);
+    const panel = (title, i) => plot(`<b>${title}</b>`, "distance of the key", curve("curve", i < 3 ? this.constructor.names[i] : 6) + CURSOR, this.constructor.names[i]);
     return `
       <div class="controls">
         ${slider("exponent", "Slope", 0, 10, exponent, 0.5)}

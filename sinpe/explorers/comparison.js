@@ -6,6 +6,7 @@ define(class extends Explorer {
     legend { float: left; padding: 0; margin-right: 1.1rem; }
     .plot > svg { height: 17rem; }
     .unknown { opacity: .55; }
+    fieldset label { min-height: 1.7rem; }
   `;
 
   check() {
@@ -24,8 +25,8 @@ define(class extends Explorer {
         ${choice("steps", "training steps", named(steps, this.state.steps))}
         ${choice("reading", "read in", named(readings, readings[0]))}
       </div>
-      <fieldset><legend>methods</legend>${data.methods.map((method, i) => `<label><input type="checkbox" name="${method}"${methods.includes(method) ? " checked" : ""}> ${sample(i)} ${method}</label>`).join("")}</fieldset>
-      ${plot("test loss (nats a character)", "characters read at a time", data.methods.map((_, i) => `<path class="band band${i}" stroke="none" style="fill:${hue(i)}" opacity=".18"/>${curve(`loss loss${i}`, i, 2.2)}`).join("") + '<path class="cursor" stroke-width="1" stroke-dasharray="3 3"/>')}`;
+      <fieldset><legend>methods</legend>${data.methods.map((method) => `<label><input type="checkbox" name="${method}"${methods.includes(method) ? " checked" : ""}> ${sample(method)} ${method}</label>`).join("")}</fieldset>
+      ${plot("test loss (nats a character)", "characters read at a time", data.methods.map((method, i) => `<path class="band band${i}" stroke="none" style="fill:${look(method)[0]}" opacity=".18"/>${curve(`loss loss${i}`, method, 2.2)}`).join("") + '<path class="cursor" stroke-width="1" stroke-dasharray="3 3"/>')}`;
   }
 
   build() {

@@ -3,6 +3,7 @@ define(class extends Explorer {
   static tag = "sinpe-extensions";
   static style = PLOT;
   static names = ["interpolation", "NTK-aware", "YaRN", "Llama 3"];
+  static looks = ["interpolation", "ntk-aware", "yarn", "llama-3"];
 
   check() {
     const { pair, headDim } = this.state;
@@ -10,7 +11,7 @@ define(class extends Explorer {
   }
 
   template() {
-    const { headDim, base, factor, length, pair } = this.state, { names } = this.constructor;
+    const { headDim, base, factor, length, pair } = this.state, { names, looks } = this.constructor;
     return `
       <div class="controls">
         ${slider("factor", "Factor", 1, Math.max(16, factor), factor, 0.5)}
@@ -19,8 +20,8 @@ define(class extends Explorer {
         ${choice("headDim", "head width", options([16, 32, 64, 128], headDim, String))}
         ${choice("base", "base", options([10000, 500000, 1000000], base))}
       </div>
-      ${legend(names)}
-      ${plot("new wavelength / old", "old wavelength / original length", names.map((name, i) => curve(`rule rule${i}`, i, 2.2)).join("") + '<path class="once" stroke-width="1.2"/>' + CURSOR)}`;
+      ${legend(names, looks)}
+      ${plot("new wavelength / old", "old wavelength / original length", looks.map((name, i) => curve(`rule rule${i}`, name, 2.2)).join("") + '<path class="once" stroke-width="1.2"/>' + CURSOR)}`;
   }
 
   build() {

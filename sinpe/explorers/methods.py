@@ -77,7 +77,7 @@ class Biases(Explorer):
     reach: int = number(160, 16, 1024)
     distance: int = number(20, 0, 1023)
 
-    tag, parts = "sinpe-biases", "common select colours drag plot biases"
+    tag, parts = "sinpe-biases", "common select looks colours drag plot biases"
     below = (("distance", "reach"),)
 
 
@@ -96,7 +96,7 @@ class Extensions(Explorer):
     length: int = number(4096, 32, 1_048_576)
     pair: int = number(32, 0, 127)
 
-    tag, parts = "sinpe-extensions", "common select formula colours drag plot extensions"
+    tag, parts = "sinpe-extensions", "common select formula looks colours drag plot extensions"
 
     def __post_init__(self):
         super().__post_init__()

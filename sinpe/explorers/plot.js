@@ -5,7 +5,9 @@ const plot = (y, x, inner, name = "") => `
   <div class="plot ${name}"><span class="name">${y}</span><div class="levels" aria-hidden="true"></div>
     <svg viewBox="0 0 1 1" preserveAspectRatio="none" role="img" fill="none" stroke="currentColor"><path class="grid" stroke-width=".3"/>${inner}</svg>
     <div class="ends" aria-hidden="true"></div><span class="name under">${x}</span></div>`;
-const curve = (name, i, width = 1.8) => `<path class="${name}" style="stroke:${hue(i)}" stroke-width="${width}" stroke-linejoin="round" stroke-dasharray="${DASHES[i % DASHES.length]}"/>`;
+// The colour and the dashes of a curve: by its place, or, of a position method, by its name (sinpe/looks.py).
+const look = (i) => (typeof i === "string" ? LOOKS[i] : [hue(i), DASHES[i % DASHES.length]]);
+const curve = (name, i, width = 1.8) => `<path class="${name}" style="stroke:${look(i)[0]}" stroke-width="${width}" stroke-linejoin="round" stroke-dasharray="${look(i)[1]}"/>`;
 const CURSOR = '<path class="cursor" stroke-width="1" stroke-dasharray="3 3"/><path class="dot" stroke="#d1601f" stroke-width="10" stroke-linecap="round"/>';
 const line = (points) => (points.length ? `M${points.map(([x, y]) => `${x.toFixed(5)} ${(1 - y).toFixed(5)}`).join("L")}` : "");
 // Ticks are pairs of a place from 0 to 1 and a text.
@@ -15,8 +17,8 @@ const ticks = (box, xs, ys) => {
   box.querySelector(".ends").innerHTML = xs.map(span("left")).join("");
   box.querySelector(".grid")?.setAttribute("d", ys.map(([at]) => `M0 ${1 - at}H1`).join("") + xs.map(([at]) => `M${at} 0V1`).join(""));
 };
-const sample = (i) => `<svg class="sample" viewBox="0 0 28 8" aria-hidden="true"><path d="M0 4H28" style="stroke:${hue(i)}" stroke-width="2.5" stroke-dasharray="${DASHES[i % DASHES.length]}"/></svg>`;
-const legend = (names) => `<div class="legend">${names.map((name, i) => `<span>${sample(i)} ${name}</span>`).join("")}</div>`;
+const sample = (i) => `<svg class="sample" viewBox="0 0 28 8" aria-hidden="true"><path d="M0 4H28" style="stroke:${look(i)[0]}" stroke-width="2.5" stroke-dasharray="${look(i)[1]}"/></svg>`;
+const legend = (names, looks = names.map((_, i) => i)) => `<div class="legend">${names.map((name, i) => `<span>${sample(looks[i])} ${name}</span>`).join("")}</div>`;
 
 const PLOT = `
   .plot { display: grid; grid-template-columns: 2.9rem minmax(0, 1fr); margin-top: .2rem; }

@@ -41,7 +41,7 @@ class Comparison(Explorer):
     length: int = number(256, 64, 1024)
     steps: str = choice(*STEPS)
 
-    tag, parts = "sinpe-comparison", "common select text colours plot comparison"
+    tag, parts = "sinpe-comparison", "common select text looks colours plot comparison"
 
     def __post_init__(self):
         super().__post_init__()
