@@ -54,6 +54,19 @@ WRONG = [
     (explorers.TwoAxes, {"angle": 91}),
     (explorers.TwoAxes, {"dy": 13}),
     (explorers.TwoAxes, {"dx": -13}),
+    (explorers.Candidate, {"candidate": "the best"}),
+    (explorers.Candidate, {"hands": 9}),
+    (explorers.Candidate, {"ratio": 0.5}),
+    (explorers.Candidate, {"wave": "saw"}),
+    (explorers.Pairs, {"comparison": "QF - QS"}),
+    (explorers.Pairs, {"pairs": 1}),
+    (explorers.Pairs, {"pairs": 25}),
+    (explorers.Rounding, {"type": "float64"}),
+    (explorers.Rounding, {"d_model": 2}),
+    (explorers.Rounding, {"position": 1_048_577}),
+    (explorers.Rows, {"scale": 0.5}),
+    (explorers.Rows, {"longest": 33}),
+    (explorers.Rows, {"row": 32}),
     (explorers.Comparison, {"methods": "rope and"}),
     (explorers.Comparison, {"length": 100}),
     (explorers.Comparison, {"steps": "1000"}),
@@ -68,9 +81,10 @@ ROOM = {
     explorers.Biases: {"reach": 1024},
     explorers.Extensions: {"head_dim": 256},
     explorers.TwoAxes: {"reach": 32},
+    explorers.Rows: {"rows": 512, "longest": 4},
 }
 SMALL = {"offset": 0, "position": 0, "dimension": 0, "query": 0, "key": 0, "dy": 0, "dx": 0}
-SMALL |= {"distance": 0, "pair": 0}
+SMALL |= {"distance": 0, "pair": 0, "row": 0}
 
 STICKS_OUT_OR_SMALL = """() => [...document.querySelectorAll('main > *')]
   .filter(e => e.shadowRoot)
@@ -85,7 +99,7 @@ STICKS_OUT_OR_SMALL = """() => [...document.querySelectorAll('main > *')]
 
 
 def data(explorer):
-    return f"data='{explorer().attributes()['data']}'" if explorer is explorers.Comparison else ""
+    return f"data='{explorer().attributes()['data']}'" if "data" in explorer.rules() else ""
 
 
 def test_a_wrong_argument_raises_and_a_wrong_attribute_says_the_same(show):

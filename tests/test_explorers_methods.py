@@ -259,3 +259,35 @@ def test_the_comparison_shows_the_records(show):
     page.locator(f'{tag} select[name="reading"]').select_option("blocks")
     mean = data["runs"]["500"]["blocks"]["shaw"][0][0]
     assert f"shaw {mean:.3f}" in shown(page, tag, ".read") and page.problems == []
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"scale": 1, "texts": 32, "row": 4}, {"rows": 512, "longest": 512, "scale": 60.5}],
+)
+def test_rows_are_trained_by_the_texts_that_reach_them(show, options):
+    explorer = explorers.Rows(**options)
+    page, tag = show(explorer._repr_html_()), "sinpe-rows"
+    read = page.evaluate(
+        f"rows => rows.map(row => document.querySelector('{tag}').values(row))",
+        list(range(explorer.rows)),
+    )
+    draw = np.random.default_rng(0).exponential(explorer.scale, 200_000)
+    lengths = np.minimum(4 + np.floor(draw), explorer.longest)  # as chapter 08 draws them
+    for row, found in enumerate(read):
+        share = (lengths > row).mean()
+        assert found["share"] == pytest.approx(share, abs=5e-3)
+        assert (found["share"] == 0) == (row >= explorer.longest)
+        assert (found["share"] == 1) == (row < 4)
+        assert found["expected"] == pytest.approx(explorer.texts * found["share"], rel=1e-12)
+        none = (1 - found["share"]) ** explorer.texts
+        assert found["chance"] == pytest.approx(1 - none, abs=1e-9)
+    one, sentence = values(page, tag), shown(page, tag, ".read")
+    assert one == read[explorer.row]
+    told = float(re.search(r"([\d.]+) % of texts", sentence)[1])
+    assert told == pytest.approx(100 * one["share"], abs=0.0501)
+    assert f"{1 - one['chance']:.3f}." in sentence
+    page.locator(f'{tag} input[name="longest"]').fill("4")
+    page.locator(f'{tag} input[name="row"]').fill("4")
+    assert "it keeps its random start" in shown(page, tag, ".read")
+    assert page.problems == []

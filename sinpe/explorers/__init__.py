@@ -14,29 +14,42 @@ text shows where scripts do not run):
     Clock hands beside the code they write.
     </sinpe-clocks>
 
-Attributes are the arguments below with hyphens. What is drawn depends on them alone (Comparison
-writes one more, `data`). An argument out of range raises ValueError; an attribute out of range
+Attributes are the arguments below with hyphens. What is drawn depends on them alone (Comparison and
+Pairs write one more, `data`). An argument out of range raises ValueError; an attribute out of range
 shows the same sentence in place of the figure. The JavaScript beside this file is the whole
 implementation. Each figure ends in a sentence with the values that it shows, which a screen reader
 reads aloud when they stand still.
 """
 
 from sinpe.explorers.base import Explorer, joined
-from sinpe.explorers.codes import LAYOUTS, Clocks, Counter, HeatMap, Similarity, TwoAxes
-from sinpe.explorers.methods import Biases, Extensions, Loudness, Rotation, Words
-from sinpe.explorers.records import Comparison
+from sinpe.explorers.candidates import Candidate
+from sinpe.explorers.codes import (
+    LAYOUTS,
+    Clocks,
+    Counter,
+    HeatMap,
+    Rounding,
+    Similarity,
+    TwoAxes,
+)
+from sinpe.explorers.methods import Biases, Extensions, Loudness, Rotation, Rows, Words
+from sinpe.explorers.records import Comparison, Pairs
 
 __all__ = [
     "EXPLORERS",
     "LAYOUTS",
     "Biases",
+    "Candidate",
     "Clocks",
     "Comparison",
     "Counter",
     "Extensions",
     "HeatMap",
     "Loudness",
+    "Pairs",
     "Rotation",
+    "Rounding",
+    "Rows",
     "Similarity",
     "TwoAxes",
     "Words",
@@ -45,7 +58,7 @@ __all__ = [
 
 EXPLORERS = (
     *(Clocks, HeatMap, Similarity, Counter, Words, Loudness, Rotation, Biases, Extensions),
-    *(TwoAxes, Comparison),
+    *(TwoAxes, Comparison, Candidate, Pairs, Rounding, Rows),
 )
 
 

@@ -114,3 +114,19 @@ class TwoAxes(Explorer):
         super().__post_init__()
         self.within("dy")
         self.within("dx")
+
+
+@dataclass(frozen=True)
+class Rounding(Explorer):
+    """How far a code is off where a step of its calculation is rounded to a short type.
+
+    type: "float32", "float16" or "bfloat16"; d_model: even, 4 to 256; position: the first of the
+        sixteen that are read first, 0 to 1 048 576. A step is rounded to the nearest number of the
+        type, the others are float64.
+    """
+
+    type: str = choice("float32", "float16", "bfloat16")
+    d_model: int = number(64, 4, 256, "even")
+    position: int = number(5000, 0, 1_048_576)
+
+    tag, parts = "sinpe-rounding", "common select formula colours drag plot rounding"

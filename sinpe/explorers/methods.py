@@ -105,3 +105,30 @@ class Extensions(Explorer):
                 f"pair must be less than {self.head_dim // 2}, the pairs of head_dim"
                 f" {self.head_dim}, got {self.pair}"
             )
+
+
+@dataclass(frozen=True)
+class Rows(Explorer):
+    """Which rows of a learned table are trained by texts of random length.
+
+    rows: of the table, 8 to 512; scale: lengths are 4 and more, and fall off exponentially with
+        this scale, 1 to 500; longest: where they are cut, 4 to as many as there are rows; texts: so
+        many are read, 1 to 10^9; row: the one read first.
+    """
+
+    rows: int = number(32, 8, 512)
+    scale: float = number(4, 1, 500, "real")
+    longest: int = number(28, 4, 512)
+    texts: int = number(8000, 1, 1_000_000_000)
+    row: int = number(20, 0, 511)
+
+    tag, parts = "sinpe-rows", "common select colours drag plot rows"
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.longest > self.rows:
+            raise ValueError(
+                f"longest must be at most rows, which is {self.rows}, got {self.longest}"
+            )
+        if self.row >= self.rows:
+            raise ValueError(f"row must be less than rows, which is {self.rows}, got {self.row}")
