@@ -21,6 +21,7 @@ from importlib.metadata import distribution
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile
 
+import yaml
 from build_slides import published
 from environment import lower_bounds
 from scratch import settle
@@ -119,7 +120,7 @@ def settings(wheel, title):
 def build(target):
     """Write the edition into a folder, and return the names of its chapters."""
     base, _ = published()
-    title = re.search(r"^title: (.+)$", (ROOT / "_config.yml").read_text(encoding="utf-8"), re.M)[1]
+    title = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["title"]
     with tempfile.TemporaryDirectory() as scratch:
         settle(scratch)
         lite = Path(scratch, "lite")

@@ -8,12 +8,14 @@ A cell that fails is named with what it says. Printed text is not compared: the 
 releases of some packages than the lock.
 """
 
+import re
 import sys
 from pathlib import Path
 
 from chromium import FLAGS, chromium_path, served
 
 ROOT = Path(__file__).resolve().parent.parent
+CLASS = re.compile(r"<class '|'>")  # this kernel names an error so
 MINUTES = 15  # until a chapter counts as hanging
 OPEN = """() => {
   const notebook = window.jupyterapp?.shell.currentWidget;
@@ -55,7 +57,7 @@ def failures(cells):
             found.append(f"{first!r} did not run")
         allowed = "raises-exception" in cell["metadata"].get("tags", [])
         found += [
-            f"{first!r}: {output['ename']}: {output['evalue']}"
+            f"{first!r}: {CLASS.sub('', output['ename'])}: {output['evalue']}"
             for output in cell["outputs"]
             if output["output_type"] == "error" and not allowed
         ]
