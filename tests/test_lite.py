@@ -255,8 +255,7 @@ def test_the_button_opens_the_chapter_and_python_runs_in_it(placed, browser):
         assert opened.value.url.endswith(
             f"/lite/notebooks/index.html?path=notebooks/{ABLE[0]}.ipynb"
         )
-        page.close()
-        cells = check_lite.run(opened.value, f"{address}/lite", ABLE[0], sources)
+        cells = check_lite.run(opened.value, sources)
         context.close()
     assert cells[0]["outputs"] == []
     assert cells[1]["outputs"][0]["text"] == f"{sinpe.__version__} emscripten\n"

@@ -37,11 +37,10 @@ RUN = """async ([sources, minutes]) => {
 }"""
 
 
-def run(page, address, chapter, sources=None):
-    """Open a chapter of the edition at an address and run it, or cells with other sources in its
-    place. Returns the cells as the notebook's file would hold them.
+def run(page, sources=None):
+    """Run the chapter that a page of the edition shows, or cells with other sources in its place.
+    Returns the cells as the notebook's file would hold them.
     """
-    page.goto(f"{address}/notebooks/index.html?path=notebooks/{chapter}.ipynb")
     page.wait_for_function(OPEN, timeout=MINUTES * 60_000)
     return page.evaluate(RUN, [sources, MINUTES])
 
@@ -79,7 +78,8 @@ def main(folder="."):
         browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
         for chapter in chapters:
             page = browser.new_page()
-            cells = run(page, address, chapter)
+            page.goto(f"{address}/notebooks/index.html?path=notebooks/{chapter}.ipynb")
+            cells = run(page)
             found = failures(cells)
             print(f"{chapter}: {len(cells)} cells, {len(found)} problems", flush=True)
             problems += [f"{chapter}: {problem}" for problem in found]
