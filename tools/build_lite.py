@@ -71,11 +71,13 @@ def stage(folder, base):
 
 
 def own_wheel(folder):
-    """Build sinpe into a folder, from a copy of what it is made of. Returns the wheel's name."""
+    """Build sinpe into a folder, from a copy of what it is made of, but without the records of the
+    studies, most of its weight, which only PyTorch can read. Returns the wheel's name.
+    """
     with tempfile.TemporaryDirectory() as scratch:
         for name in ("pyproject.toml", "README.md", "LICENSE", "LICENSE-text"):
             shutil.copy(ROOT / name, scratch)
-        leave = shutil.ignore_patterns("__pycache__", ".lock")
+        leave = shutil.ignore_patterns("__pycache__", "results")
         shutil.copytree(ROOT / "sinpe", Path(scratch, "sinpe"), ignore=leave)
         code = "import sys; from setuptools import build_meta; build_meta.build_wheel(sys.argv[1])"
         command = [sys.executable, "-c", code, str(folder)]
