@@ -16,7 +16,7 @@ SETUP := $(PYTHON) tools/environment.py "$(VENV)" --torch-index "$(TORCH_INDEX)"
 SETUP += $(if $(NEWEST),--newest) $(if $(OLDEST),--oldest $(OLDEST)) --extras
 
 .DEFAULT_GOAL := help
-.PHONY: help book serve pdf test test-package bench check-notebooks notebooks chapter lint format links paper slides exercises results retarget lock install clean
+.PHONY: help book serve pdf lite check-lite test test-package bench check-notebooks notebooks chapter lint format links paper slides exercises results retarget lock install clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -25,6 +25,7 @@ book: ## build the site into _build/html, warnings as errors, and say where to o
 	@$(SETUP) book
 	$(PY) tools/build_site.py "$(OUT)" $(if $(ZIP),--zip)
 	@$(PY) tools/build_slides.py "$(OUT)" --place
+	@$(PY) tools/build_lite.py "$(OUT)" --place
 
 serve: book ## build the site and serve it at http://127.0.0.1:8000
 	$(PY) -m http.server --directory "$(OUT)/_build/html" --bind 127.0.0.1 8000
@@ -33,15 +34,23 @@ pdf: ## print the whole book into one PDF in _build, with Chromium
 	@$(SETUP) book test
 	$(PY) tools/build_pdf.py "$(OUT)"
 
+lite: ## build the browser edition into _build/lite: the chapters without PyTorch, which run where they are read
+	@$(SETUP) lite
+	$(PY) tools/build_lite.py "$(OUT)"
+
+check-lite: ## run the built browser edition in Chromium, from the first cell of each chapter to the last; needs the network
+	@$(SETUP) test lite
+	$(PY) tools/check_lite.py "$(OUT)"
+
 test: ## check everything: notebooks, package, doctests, site, commands
 	@echo "Once, the environment: 3 minutes, 2 GB in $(VENV)."
 	@echo "Then all notebooks: 4 minutes; and all tests: 12 minutes, 0.5 GB while they run. On two quiet cores."
-	@$(SETUP) book slides test lint cluster peers
+	@$(SETUP) book slides lite test lint cluster peers
 	@$(PY) tools/stages.py "notebooks: tools/check_notebooks.py" "tests: -m pytest -n 2 --dist loadfile --continue-on-collection-errors"
 
 test-package: ## check the package alone: unit tests and doctests
 	@$(SETUP) test cluster peers
-	$(PY) -m pytest --ignore-glob "*/test_explorers.py" --ignore-glob "*/test_frame*.py" --ignore-glob "*/test_notebooks*.py" --ignore-glob "*/test_pages*.py" --ignore-glob "*/test_pdf.py" --ignore-glob "*/test_slides*.py"
+	$(PY) -m pytest --ignore-glob "*/test_explorers.py" --ignore-glob "*/test_frame*.py" --ignore-glob "*/test_lite*.py" --ignore-glob "*/test_notebooks*.py" --ignore-glob "*/test_pages*.py" --ignore-glob "*/test_pdf.py" --ignore-glob "*/test_slides*.py"
 
 bench: ## measure precision, speed and training against other packages, and a cluster; QUICK=1 for a look. Minutes, and best on a machine that does nothing else
 	@$(SETUP) test cluster peers
@@ -99,7 +108,7 @@ lock: ## write constraints.txt anew; TORCH=2.14.0 also moves torch
 	$(PYTHON) tools/lock.py $(TORCH)
 
 install: ## only make the environment, for an editor or a container
-	@$(SETUP) book slides test lint cluster peers
+	@$(SETUP) book slides lite test lint cluster peers
 
 clean: ## remove what the commands made, the environment too
 	rm -rf _build build sinpe.egg-info "$(VENV)"

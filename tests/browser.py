@@ -1,14 +1,12 @@
 """A real Chromium and a local web server, for the tests that look at pages."""
 
 import os
-import threading
 from contextlib import contextmanager
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from chromium import FLAGS, chromium_path
+from chromium import FLAGS, chromium_path, served
 
+__all__ = ["chromium", "served", "watch"]
 PATIENCE = 600_000  # ms until a page counts as hanging: many notebooks may be running beside it
 
 
@@ -30,24 +28,6 @@ def chromium():
             yield browser
         finally:
             browser.close()
-
-
-class _Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *_):
-        pass
-
-
-@contextmanager
-def served(folder):
-    """The address of a web server on this machine that serves the folder."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(folder))) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}"
-        finally:
-            server.shutdown()
-            thread.join()
 
 
 def watch(page, address):

@@ -71,7 +71,7 @@ def test_bounds_are_lower_bounds(extra):
 
 
 def test_the_extras_and_the_core_are_what_the_course_promises():
-    assert {"book", "slides", "test", "lint", "cluster", "peers"} <= set(EXTRAS)
+    assert {"book", "slides", "lite", "test", "lint", "cluster", "peers"} <= set(EXTRAS)
     assert {r.name: str(r.specifier) for r in CORE} == {
         "jinja2": ">=3.1.2",
         "matplotlib": ">=3.8.4",

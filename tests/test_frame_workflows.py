@@ -138,6 +138,13 @@ def test_the_newest_and_the_oldest_releases_are_tried_every_week():
     assert any(command.startswith("make check-notebooks CHECK=") for command in commands)
 
 
+def test_the_browser_edition_is_published_with_the_pages_and_run_every_week():
+    steps = [step.get("run") for step in JOBS["publish", "build"]["steps"]]
+    assert steps.index("make book") < steps.index("make lite")
+    weekly = [step.get("run") for step in JOBS["weekly", "browser"]["steps"]]
+    assert weekly[-2:] == ["make lite", "make check-lite"]
+
+
 def test_zizmor_finds_nothing():
     program = Path(sys.executable).with_name("zizmor")
     if not shutil.which(program):

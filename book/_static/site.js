@@ -19,6 +19,11 @@
   print.addEventListener("change", () => paper(print.matches));
   paper(print.matches);
 
+  // Browsers start no Python in a page from a disk.
+  if (location.protocol === "file:") {
+    for (const button of document.querySelectorAll('a[href^="../lite/"]')) button.closest("li").remove();
+  }
+
   // Who has no mouse can scroll a formula or a figure that is wider than its place; all others are no stops on the way through the page.
   function reach() {
     for (const formula of document.querySelectorAll("article .math")) {
