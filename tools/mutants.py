@@ -115,7 +115,7 @@ def run_tests(files, seconds):
                 os.dup2(log.fileno(), 1)
                 os.dup2(log.fileno(), 2)
             status = int(pytest.main([*OPTIONS, *files]))
-        except BaseException:
+        except BaseException:  # noqa: BLE001 - whatever it is, it has to end here
             traceback.print_exc()
         finally:
             os._exit(status)
