@@ -225,6 +225,15 @@ ALSO = {  # how else an error calls an argument: by what it is part of, or what 
 }
 
 
+def hostile(good):
+    """What to give instead of a right value: most of it where tensors belong."""
+    if isinstance(good, torch.Tensor | np.ndarray):
+        return HOSTILE
+    if isinstance(good, str | bool | None):
+        return [*NO_NUMBER, *ODD_NUMBERS[:6], *ODD_TENSORS[-4:], *ODD_THINGS]
+    return [*NO_NUMBER, *ODD_NUMBERS, *ODD_TENSORS[:4], *ODD_TENSORS[-6:], *ODD_THINGS]
+
+
 def plain(value):
     """The number of Python that a value stands for, or None where it stands for none."""
     if isinstance(value, np.generic | np.ndarray | torch.Tensor) and np.ndim(value) == 0:
@@ -271,7 +280,7 @@ def test_an_odd_argument_gives_a_result_or_an_error_that_names_it(name):
     assert attempt(call, right)[1] is None
     for argument, good in right.items():
         a_number = isinstance(good, int | float) and not isinstance(good, bool)
-        for value in HOSTILE:
+        for value in hostile(good):
             if name in UNTOLD and getattr(value, "is_meta", False):
                 continue
             shown = f"{name}({argument}={value!r:.80})"
@@ -294,9 +303,10 @@ def test_an_odd_argument_gives_a_result_or_an_error_that_names_it(name):
 
 
 @given(st.sampled_from(sorted(CALLS)), st.data())
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_two_odd_arguments_give_a_result_or_a_value_error(name, data):
     call, right = CALLS[name]
     chosen = data.draw(st.sets(st.sampled_from(sorted(right)), min_size=1, max_size=2))
     odd = {argument: HOSTILE[data.draw(st.integers(0, len(HOSTILE) - 1))] for argument in chosen}
-    attempt(call, {**right, **odd})
+    if name not in UNTOLD or not any(getattr(value, "is_meta", False) for value in odd.values()):
+        attempt(call, {**right, **odd})

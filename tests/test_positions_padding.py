@@ -106,7 +106,7 @@ def test_moved_padding_stands_on_the_first_token_of_its_row():
     assert move_padding(positions, strict[None]).tolist() == [[3, 3, 5, 9]]
     assert move_padding(positions[:0], torch.ones(2, 0).bool()).shape == (2, 0)
     with pytest.raises(
-        ValueError, match="attention_mask must be .* booleans or integers, .* float"
+        ValueError, match="attention_mask must be a tensor of booleans or integers, .*float32"
     ):
         move_padding(positions, torch.zeros(1, 4))  # as one that is added: all may be read
 
