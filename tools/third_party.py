@@ -9,9 +9,7 @@ from pathlib import Path
 
 LIST = Path(__file__).resolve().parent.parent / "THIRD_PARTY.md"
 LICENCE = re.compile(r"(^|/)(licen[cs]e|copying)[^/]*$", re.IGNORECASE)
-ROW = re.compile(
-    r"^\| ([^|]+) \| ([^|]+) \| ([^|]+) \| ([\w.-]+) \|(?: `([\w-]+)`)? \|$", re.MULTILINE
-)
+ROW = re.compile(r"^\| ([^|]+) \| [^|]+ \| [^|]+ \| ([\w.-]+) \|(?: `([\w-]+)`)? \|$", re.MULTILINE)
 
 
 def rows():
