@@ -1,5 +1,5 @@
-"""The plan of the mutation run: every module has tests of its own there, and every survivor that may
-live still stands in the code.
+"""The plan of the mutation run: every module has tests of its own there, and every survivor that
+may live still stands in the code.
 """
 
 import fnmatch
