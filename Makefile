@@ -81,7 +81,7 @@ lint: ## ruff and codespell, notebooks too; zizmor and actionlint on the workflo
 
 results: ## make what is missing of the recorded studies; STUDY=length takes one, ONLY=init a part of it. Long: `list` of the same command says how long
 	@$(SETUP) cluster
-	@set -e; for study in $(or $(STUDY),embedding-scale length tasks cost); do (set -x; $(PY) -m sinpe.experiments run $$study $(if $(ONLY),--only $(ONLY))); done
+	@set -e; for study in $(or $(STUDY),embedding-scale length tasks cost mechanism far); do (set -x; $(PY) -m sinpe.experiments run $$study $(if $(ONLY),--only $(ONLY))); done
 
 paper: ## write book/paper.md from its text and the records of the study
 	@$(SETUP) test

@@ -437,6 +437,23 @@ def test_no_loss_at_four_times_the_length_and_no_use_of_it(losses):
     assert (losses("blocks_256") - losses("windows_64")).min() > 0
 
 
+def facts_found_at_four_times_the_length(position):
+    """Share of texts with all eight answers right, one a seed, trained at 64 and read at 256."""
+    return [
+        record["metrics"]["exact_256"]
+        for record in load_records("far")
+        if (record["config"]["task"], record["config"]["length"]) == ("facts", 64)
+        and record["config"]["position"] == position
+    ]
+
+
+@refuted(here="alibi", as_claimed=["rope"])
+def test_alibi_finds_facts_beyond_its_training_length(position):
+    """“ALiBi only sees what is near.”"""
+    found = facts_found_at_four_times_the_length(position)
+    assert len(found) == 5 and min(found) > 0.5
+
+
 @cache
 def accuracies(position):
     return np.array(
