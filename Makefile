@@ -3,7 +3,7 @@
 #   PYTHON=python3.12 make book                        another interpreter
 #   make book TORCH_INDEX=                             torch as pip finds it (on Linux with CUDA), not its CPU build
 #   make test NEWEST=1 VENV=.venv-newest               the newest release of everything that pyproject.toml allows
-#   make test OLDEST="numpy torch" VENV=.venv-oldest   the oldest numpy and torch that it allows
+#   make test OLDEST="numpy torch" VENV=.venv-oldest   the oldest numpy and torch that it allows; numpy==2.0.2 takes that one
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -15,8 +15,11 @@ PY := "$(BIN)/python"
 SETUP := $(PYTHON) tools/environment.py "$(VENV)" --torch-index "$(TORCH_INDEX)" $(if $(filter file,$(origin PYTHON)),,--this-python)
 SETUP += $(if $(NEWEST),--newest) $(if $(OLDEST),--oldest $(OLDEST)) --extras
 
+# without the tests of notebooks, pages, decks and commands
+PACKAGE_ALONE := --ignore-glob "*/test_explorers.py" --ignore-glob "*/test_frame*.py" --ignore-glob "*/test_lite*.py" --ignore-glob "*/test_notebooks*.py" --ignore-glob "*/test_pages*.py" --ignore-glob "*/test_pdf.py" --ignore-glob "*/test_slides*.py"
+
 .DEFAULT_GOAL := help
-.PHONY: help book serve pdf lite check-lite test test-package bench check-notebooks notebooks chapter lint format links paper slides exercises results retarget lock install clean
+.PHONY: help book serve pdf lite check-lite test test-package coverage mutants bench check-notebooks notebooks chapter lint format links paper slides exercises results retarget lock audit install clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -50,7 +53,16 @@ test: ## check everything: notebooks, package, doctests, site, commands
 
 test-package: ## check the package alone: unit tests and doctests
 	@$(SETUP) test cluster peers
-	$(PY) -m pytest --ignore-glob "*/test_explorers.py" --ignore-glob "*/test_frame*.py" --ignore-glob "*/test_lite*.py" --ignore-glob "*/test_notebooks*.py" --ignore-glob "*/test_pages*.py" --ignore-glob "*/test_pdf.py" --ignore-glob "*/test_slides*.py"
+	$(PY) -m pytest $(PACKAGE_ALONE)
+
+coverage: ## run the same tests and say which lines and branches of the package none of them reaches; at least 95 % must be
+	@$(SETUP) test cluster peers
+	$(PY) -m coverage run -m pytest $(PACKAGE_ALONE)
+	$(PY) -m coverage report
+
+mutants: ## change the package a little, many times, and see whether its tests notice; NAME=positions/alibi takes a package or module. Hours, and it goes on where it stopped
+	@$(SETUP) test cluster peers mutants
+	$(PY) tools/mutants.py $(NAME)
 
 bench: ## measure precision, speed and training against other packages, and a cluster; QUICK=1 for a look. Minutes, and best on a machine that does nothing else
 	@$(SETUP) test cluster peers
@@ -106,6 +118,10 @@ retarget: ## move the course to another repository: REPO=owner/name
 
 lock: ## write constraints.txt anew; TORCH=2.14.0 also moves torch
 	$(PYTHON) tools/lock.py $(TORCH)
+
+audit: ## ask whether a locked version is known to be unsafe; needs the network
+	@$(SETUP) audit
+	"$(BIN)/pip-audit" --strict --progress-spinner off --no-deps --disable-pip --requirement constraints.txt
 
 install: ## only make the environment, for an editor or a container
 	@$(SETUP) book slides lite test lint cluster peers

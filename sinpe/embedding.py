@@ -6,7 +6,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from sinpe.positions.base import check_positive, check_size
-from sinpe.positions.checks import check_integers
+from sinpe.positions.checks import check_integers, visible
 
 
 class TokenEmbedding(nn.Module):
@@ -32,7 +32,16 @@ class TokenEmbedding(nn.Module):
 
     def forward(self, tokens):
         """tokens: integers of any type, (batch, seq) -> (batch, seq, d_model)."""
-        return self.table(check_integers("tokens", tokens)) * self.scale
+        tokens, vocab_size = check_integers("tokens", tokens), self.table.num_embeddings
+        # elsewhere looking at values would cost a wait
+        if tokens.device.type == "cpu" and visible(tokens) and tokens.numel():
+            low, high = (found.item() for found in tokens.aminmax())
+            if low < 0 or high >= vocab_size:
+                raise ValueError(
+                    f"tokens must be in 0 … vocab_size − 1 = {vocab_size - 1}, got"
+                    f" {low if low < 0 else high}"
+                )
+        return self.table(tokens) * self.scale
 
     def logits(self, h):
         """h: (…, d_model) -> (…, vocab_size), with the same weights and no factor."""

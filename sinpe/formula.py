@@ -111,7 +111,7 @@ def sinusoidal_encoding_2d(
             "d_model must be divisible by 4 (rows and columns each need sine-cosine pairs), got"
             f" {d_model}"
         )
-    height, width = _count("height", height), _count("width", width)
+    height, width = _side("height", height), _side("width", width)
     options = {"layout": layout, "spacing": spacing, "dtype": dtype}
     out = np.empty((height, width, d_model), _float_dtype(dtype))
     out[..., : d_model // 2] = sinusoidal_encoding(height, d_model // 2, base, **options)[:, None]
@@ -305,11 +305,7 @@ def _split(x):
 
 def _positions(positions, name="positions"):
     if isinstance(positions, int | np.integer) and not isinstance(positions, bool):
-        if positions > 2**53:
-            raise ValueError(
-                f"{name} must be at most 2**53 to be exact, got {shown(int(positions))}"
-            )
-        return np.arange(_count(name, positions), dtype=np.float64)
+        return np.arange(_side(name, positions), dtype=np.float64)
     given = _array(name, positions)
     if given.dtype.kind not in "iuf":
         raise ValueError(f"{name} must be real numbers, got dtype {given.dtype}")
@@ -331,7 +327,7 @@ def _positions(positions, name="positions"):
 def _array(name, value):
     try:
         return np.asarray(value)
-    except ValueError:
+    except (TypeError, ValueError):  # a tensor without values, rows of different lengths
         raise ValueError(f"{name} must be a number or an array of numbers, got {value!r}") from None
 
 
@@ -364,6 +360,13 @@ def _count(name, value):
         raise ValueError(f"{name} must be an integer, got {shown(value)}") from None
     if number < 0:
         raise ValueError(f"{name} must be a non-negative integer, got {shown(value)}")
+    return number
+
+
+def _side(name, value):
+    number = _count(name, value)
+    if number > 2**53:
+        raise ValueError(f"{name} must be at most 2**53 to be exact, got {shown(number)}")
     return number
 
 

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 ROOT = Path(__file__).resolve().parent.parent
 # run_notebooks and check_notebooks are tested as modules too
@@ -28,6 +28,13 @@ settings.register_profile(
     "course", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("course")
+# For tools/mutants.py: whether a test fails, not the smallest example of how.
+settings.register_profile(
+    "mutants",
+    settings.get_profile("course"),
+    max_examples=30,
+    phases=[Phase.explicit, Phase.generate],
+)
 
 
 def pytest_configure(config):

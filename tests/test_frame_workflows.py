@@ -12,6 +12,7 @@ from pathlib import Path
 import build_site
 import environment
 import pytest
+from packaging.version import Version
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / ".github/workflows"
@@ -143,6 +144,34 @@ def test_the_browser_edition_is_published_with_the_pages_and_run_every_week():
     assert steps.index("make book") < steps.index("make lite")
     weekly = [step.get("run") for step in JOBS["weekly", "browser"]["steps"]]
     assert weekly[-2:] == ["make lite", "make check-lite"]
+
+
+def test_what_hosts_have_loaded_and_other_machines_are_tried_every_week():
+    """Each row of a host can be made, and its versions are within the bounds."""
+    hosts = JOBS["weekly", "hosts"]["strategy"]["matrix"]["include"]
+    assert {row["host"] for row in hosts} == {"Colab", "Colab's past runtimes"}
+    bounds = environment.lower_bounds()
+    for row in hosts:
+        named = dict(re.findall(r"([a-z]+)==([\d.]+)", row["options"]))
+        assert {"numpy", "torch", "matplotlib"} <= set(named) <= set(bounds)
+        assert all(Version(named[name]) >= Version(bounds[name]) for name in named)
+        lines = environment.constraints(re.search('"(.*)"', row["options"])[1].split())
+        assert all(f"{name}=={version}" in lines.split() for name, version in named.items())
+    rows = JOBS["weekly", "machines"]["strategy"]["matrix"]["include"]
+    kernels, threads, locales = (
+        {row[key] for row in rows} for key in ("kernels", "threads", "locale")
+    )
+    assert (kernels, threads) == ({"avx2", "default"}, {1, 2}) and "C" in locales
+    assert set(JOBS["weekly", "machines"]["env"]) == {
+        "ATEN_CPU_CAPABILITY",
+        "OMP_NUM_THREADS",
+        "LC_ALL",
+    }
+
+
+@pytest.mark.parametrize("command", ["make coverage", "make audit"])
+def test_what_the_tests_reach_and_known_weaknesses_are_asked_every_week(command):
+    assert any(step.get("run") == command for where, step in STEPS if where[0] == "weekly")
 
 
 def test_zizmor_finds_nothing():

@@ -104,7 +104,11 @@ def test_moved_padding_stands_on_the_first_token_of_its_row():
     assert torch.equal(move_padding(positions, strict[None]), positions[None])
     strict[:, 0] = False
     assert move_padding(positions, strict[None]).tolist() == [[3, 3, 5, 9]]
-    assert move_padding(positions[:0], torch.ones(2, 0)).shape == (2, 0)
+    assert move_padding(positions[:0], torch.ones(2, 0).bool()).shape == (2, 0)
+    with pytest.raises(
+        ValueError, match="attention_mask must be a tensor of booleans or integers, .*float32"
+    ):
+        move_padding(positions, torch.zeros(1, 4))  # as one that is added: all may be read
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:torch")

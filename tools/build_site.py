@@ -15,6 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import third_party
 import yaml
 from scratch import settle
 
@@ -102,6 +103,7 @@ def main(folder=".", zipped=""):
     problems = missing(toc, html)
     if problems:
         sys.exit("\n".join(problems))
+    third_party.place(html)
     print(f"{len(pages(toc))} pages. Open {(html / 'index.html').as_uri()}")
     if zipped:
         print(shutil.make_archive(str(html.parent / "site"), "zip", html))

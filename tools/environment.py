@@ -83,15 +83,15 @@ def lower_bounds():
 
 
 def constraints(oldest):
-    """Lines of constraints.txt, with the packages of `oldest` at their lower bound and their
-    companions of THEN.
+    """Lines of constraints.txt, with the packages of `oldest` at their lower bound, or at the
+    version behind their name ("numpy==2.0.2"), and their companions of THEN.
     """
-    bounds = lower_bounds()
-    unknown = sorted(set(oldest) - set(bounds))
+    bounds, named = lower_bounds(), dict(one.partition("==")[::2] for one in oldest)
+    unknown = sorted(set(named) - set(bounds))
     if unknown:
         sys.exit(f"--oldest knows {', '.join(bounds)}, not {', '.join(unknown)}")
-    chosen = {name: bounds[name] for name in oldest}
-    chosen.update(THEN[name] for name in oldest if name in THEN)
+    chosen = {name: version or bounds[name] for name, version in named.items()}
+    chosen.update(THEN[name] for name in named if name in THEN)
     lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
     kept = [line for line in lines if line.split("==")[0] not in chosen]
     return "\n".join([*kept, *(f"{name}=={version}" for name, version in chosen.items())]) + "\n"

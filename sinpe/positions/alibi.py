@@ -62,7 +62,7 @@ class Alibi(PositionMethod):
         # 2L − 1 distances instead of L² pairs
         if along_diagonals(q_positions, k_positions):
             every = self._penalty(offsets(q_positions, k_positions), q.dtype)
-            return toeplitz(every, q.shape[2], k.shape[2])[None]
+            return toeplitz(every, k.shape[2])[None]
         distance = relative_positions(q_positions, k_positions)
         return self._penalty(distance, q.dtype).movedim(0, 1)
 

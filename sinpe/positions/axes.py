@@ -5,7 +5,7 @@ import operator
 import numpy as np
 import torch
 
-from sinpe.formula import inverse_frequencies, shown
+from sinpe.formula import WIDEST, inverse_frequencies, shown
 from sinpe.positions.base import check_size
 from sinpe.positions.extensions import check_declared, depends_on_length, extended
 
@@ -122,7 +122,7 @@ def mrope_positions(parts, *, frame_step=1):
     pieces, place = [np.zeros((0, 3), np.int64)], 0
     for part in parts:
         grid = [part] if isinstance(part, int) else part
-        counts = _sizes("parts", grid, sizes=(1, 3))
+        counts = _sizes("parts", grid, sizes=(1, 3), most=2**32)
         if len(counts) == 1:
             piece = np.repeat(np.arange(counts[0])[:, None], 3, 1)
         else:
@@ -180,15 +180,17 @@ def _rotations(count, axes, generator):
     return q
 
 
-def _sizes(name, values, sizes=None):
-    """A list of positive integers, of one of the lengths."""
+def _sizes(name, values, sizes=None, most=WIDEST):
+    """A list of positive integers up to `most`, of one of the lengths."""
     try:
         counts = [-1 if isinstance(v, bool) else operator.index(v) for v in values]
-    except TypeError:
+    except (TypeError, RuntimeError):  # no integers, or a tensor without values
         counts = []
     if min(counts, default=0) < 1 or (sizes and len(counts) not in sizes):
         shapes = "integers or (frames, height, width), all positive" if sizes else None
         raise ValueError(f"{name} must be {shapes or 'positive integers'}, got {shown(values)}")
+    if max(counts) > most:
+        raise ValueError(f"{name} must be at most {most} each, got {shown(max(counts))}")
     return counts
 
 
@@ -200,6 +202,9 @@ def _two(name, value):
 
 
 def _finite(name, value):
-    if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or isinstance(value, float) and not np.isfinite(value):
         raise ValueError(f"{name} must be a finite number, got {shown(value)}")
+    if abs(value) > 2**53:
+        raise ValueError(f"{name} must be at most 2**53 in size, got {shown(value)}")
     return value

@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from sinpe.formula import shown
+from sinpe.positions.checks import check_mask, check_type
 
 
 class PositionMethod(nn.Module):
@@ -108,9 +109,27 @@ def move_padding(positions, attention_mask):
 
     attention_mask: (batch, seq), True for tokens, or (batch, seq, seq), where padding is what
     neither reads nor is read. A row without tokens gets zeros.
+    Raises ValueError for positions that are no tensor of real numbers, a mask that is no tensor of
+    booleans or integers, or shapes that do not fit.
     """
-    readable = attention_mask.bool()
+    check_type("positions", positions)
+    readable = check_mask(attention_mask)
+    if readable.ndim not in (2, 3) or readable.shape[-1] != readable.shape[1]:
+        raise ValueError(
+            "attention_mask must have shape (batch, seq) or (batch, seq, seq), got"
+            f" {tuple(readable.shape)}"
+        )
     tokens = readable if readable.ndim == 2 else readable.any(-1) | readable.any(-2)
+    batch, seq = tokens.shape
+    if positions.shape not in ((seq,), (1, seq), (batch, seq)):
+        raise ValueError(
+            f"positions must have shape ({seq},), (1, {seq}) or ({batch}, {seq}), got"
+            f" {tuple(positions.shape)}"
+        )
+    if positions.device != tokens.device:
+        raise ValueError(
+            f"positions must be on {tokens.device}, as attention_mask is, got {positions.device}"
+        )
     positions = positions.expand(tokens.shape)
     if not positions.shape[-1]:
         return positions

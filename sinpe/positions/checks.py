@@ -36,6 +36,7 @@ def check_integers(name, x):
     """x as int64, or ValueError unless it is a tensor of integers."""
     if not isinstance(x, torch.Tensor) or not _whole(x.dtype):
         raise ValueError(f"{name} must be a tensor of integers, got {_kind(x)}")
+    _check_dense(name, x)
     widened = x.to(torch.int64)
     if x.dtype == torch.uint64 and visible(widened) and bool((widened < 0).any()):
         raise ValueError(f"{name} must be below 2**63, got {widened.min().item() + 2**64}")
@@ -46,8 +47,7 @@ def check_real(name, x):
     """x as int64, float32 or float64, or ValueError unless it is a tensor of real, finite numbers
     in which neighbouring integers differ.
     """
-    if not isinstance(x, torch.Tensor) or not (x.is_floating_point() or _whole(x.dtype)):
-        raise ValueError(f"{name} must be a tensor of integers or floats, got {_kind(x)}")
+    check_type(name, x)
     if not x.is_floating_point():
         return check_integers(name, x)
     if x.dtype not in (torch.float32, torch.float64):
@@ -60,11 +60,42 @@ def check_real(name, x):
     return x
 
 
-def check_positions(name, positions, length, batch=None, owner="queries and keys have", axes=None):
+def check_type(name, x):
+    """ValueError unless x is a dense tensor of real numbers."""
+    if not isinstance(x, torch.Tensor) or not (x.is_floating_point() or _whole(x.dtype)):
+        raise ValueError(f"{name} must be a tensor of integers or floats, got {_kind(x)}")
+    _check_dense(name, x)
+
+
+def check_mask(attention_mask):
+    """attention_mask as booleans, or ValueError: one of floats may be meant to be added to the
+    scores, where 0 lets a key be read.
+    """
+    if (
+        not isinstance(attention_mask, torch.Tensor)
+        or attention_mask.is_floating_point()
+        or attention_mask.is_complex()
+    ):
+        raise ValueError(
+            "attention_mask must be a tensor of booleans or integers, True where a key may be"
+            f" read; got {_kind(attention_mask)}"
+        )
+    _check_dense("attention_mask", attention_mask)
+    return attention_mask.bool()
+
+
+def check_positions(
+    name, positions, length, batch=None, owner="queries and keys have", axes=None, device=None
+):
     """positions as int64 or floats, or ValueError unless they are real numbers of shape (seq,),
     (1, seq) or (batch, seq) with seq == length; with axes, of that shape and one more dimension.
+    With device, they have to be on it; one without values (meta) asks for nothing.
     """
     positions = check_real(name, positions)
+    if device is not None and device.type != "meta" and positions.device != device:
+        raise ValueError(
+            f"{name} must be on {device}, where {owner} theirs, got {positions.device}"
+        )
     own = (length,) if axes is None else (length, axes)
     if positions.ndim - len(own) not in (0, 1) or tuple(positions.shape[-len(own) :]) != own:
         rows = ", ".join(map(str, ("batch", *own)))
@@ -98,10 +129,11 @@ def check_pair(
     check_heads(q, k, n_heads, head_dim, heads_axis)
     same = k_positions is q_positions
     q_len, k_len = q.shape[3 - heads_axis], k.shape[3 - heads_axis]
-    q_positions = check_positions("q_positions", q_positions, q_len, q.shape[0], axes=axes)
+    options = {"axes": axes, "device": q.device}
+    q_positions = check_positions("q_positions", q_positions, q_len, q.shape[0], **options)
     if same and q_len == k_len:
         return q_positions, q_positions
-    return q_positions, check_positions("k_positions", k_positions, k_len, k.shape[0], axes=axes)
+    return q_positions, check_positions("k_positions", k_positions, k_len, k.shape[0], **options)
 
 
 def check_embeddings(x, positions, d_model):
@@ -111,13 +143,15 @@ def check_embeddings(x, positions, d_model):
     check_floating("x", x)
     if x.ndim != 3 or x.shape[-1] != d_model:
         raise ValueError(f"x must have shape (batch, seq, {d_model}), got {tuple(x.shape)}")
-    return check_positions("positions", positions, x.shape[1], x.shape[0], "x has")
+    device = x.device if getattr(positions, "is_meta", False) else None  # others may be moved
+    return check_positions("positions", positions, x.shape[1], x.shape[0], "x has", device=device)
 
 
 def check_floating(name, x):
     """ValueError unless x is a floating-point tensor."""
     if not isinstance(x, torch.Tensor) or not x.is_floating_point():
         raise ValueError(f"{name} must be a floating-point tensor, got {_kind(x)}")
+    _check_dense(name, x)
 
 
 def check_heads(q, k, n_heads=None, head_dim=None, heads_axis=1):
@@ -164,6 +198,11 @@ def check_heads_axis(heads_axis):
             "heads_axis must be 1, for (batch, heads, len, head_dim), or 2, for (batch, len,"
             f" heads, head_dim), got {heads_axis!r}"
         )
+
+
+def _check_dense(name, x):
+    if x.layout is not torch.strided:
+        raise ValueError(f"{name} must be a dense tensor, got {x.layout}")
 
 
 def _whole(dtype):

@@ -136,7 +136,8 @@ class DynamicNTK(Extension):
         if seq_len is None:
             return inv_freq, 1.0
         pairs = inv_freq.shape[-1]
-        growth = self.factor * seq_len / self.original_max_len - (self.factor - 1)
+        factor = float(self.factor)
+        growth = factor * seq_len / self.original_max_len - (factor - 1)
         if isinstance(inv_freq, torch.Tensor):
             growth = growth.clamp(min=1)
             i = torch.arange(pairs, device=inv_freq.device, dtype=inv_freq.dtype)
@@ -177,6 +178,11 @@ class YaRN(Extension):
                 f"beta_fast must exceed beta_slow, got beta_fast={self.beta_fast},"
                 f" beta_slow={self.beta_slow}"
             )
+        for name in ("beta_fast", "beta_slow"):
+            if not 2.0**-63 <= getattr(self, name) <= 2.0**63:  # their logarithm is taken
+                raise ValueError(
+                    f"{name} must be between 2**-63 and 2**63, got {shown(getattr(self, name))}"
+                )
         if self.attention_factor is not None:
             check_positive("attention_factor", self.attention_factor)
 

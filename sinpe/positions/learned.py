@@ -6,6 +6,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from sinpe.formula import WIDEST, shown
 from sinpe.positions.base import (
     PositionMethod,
     check_positive,
@@ -161,7 +162,7 @@ def resize_grid_table(
             f"table must have shape ({n_prefix + size[0] * size[1]}, d) for n_prefix={n_prefix} and"
             f" size={size}, got {tuple(table.shape)}"
         )
-    if mode not in MODES:
+    if not isinstance(mode, str) or mode not in MODES:
         raise ValueError(f"mode must be one of {', '.join(map(repr, MODES))}, got {mode!r}")
     if not isinstance(antialias, bool):
         raise ValueError(f"antialias must be True or False, got {antialias!r}")
@@ -186,10 +187,12 @@ def _check_grid(name, size):
     """size as a pair of positive integers."""
     if not isinstance(size, tuple | list | torch.Size) or len(size) != 2:
         raise ValueError(f"{name} must be a pair (rows, columns), got {size!r}")
-    return tuple(check_size(f"{name}[{i}]", n) for i, n in enumerate(size))
+    return tuple(check_size(f"{name}[{i}]", n, WIDEST) for i, n in enumerate(size))
 
 
 def _check_prefix(n_prefix):
     if isinstance(n_prefix, bool) or not isinstance(n_prefix, int) or n_prefix < 0:
-        raise ValueError(f"n_prefix must be a non-negative integer, got {n_prefix!r}")
+        raise ValueError(f"n_prefix must be a non-negative integer, got {shown(n_prefix)}")
+    if n_prefix > WIDEST:
+        raise ValueError(f"n_prefix must be at most {WIDEST}, got {shown(n_prefix)}")
     return n_prefix

@@ -39,7 +39,7 @@ def along_diagonals(q_positions, k_positions):
     return consecutive(q_positions) and (k_positions is q_positions or consecutive(k_positions))
 
 
-def toeplitz(values, q_len, k_len):
+def toeplitz(values, k_len):
     """(…, q_len + k_len − 1) -> (…, q_len, k_len) with entry [i, j] = values[j − i + q_len − 1],
     constant along each diagonal.
     """

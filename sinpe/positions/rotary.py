@@ -36,7 +36,7 @@ def check_turned(head_dim, rotary_dim, layout):
             f" head_dim={head_dim}"
         )
     check_size("rotary_dim", rotary_dim, formula.WIDEST)
-    if layout not in LAYOUTS:
+    if not isinstance(layout, str) or layout not in LAYOUTS:
         raise ValueError(f"layout must be one of {', '.join(map(repr, LAYOUTS))}, got {layout!r}")
     return head_dim, rotary_dim
 
@@ -108,8 +108,9 @@ class Rotary(PositionMethod):
         """
         check_head("x", x, None, self.head_dim, heads_axis)
         length = x.shape[3 - heads_axis]
-        positions = check_positions("positions", positions, length, x.shape[0], "x has")
-        rule = self._rule(self._lengths(seq_len, x.shape[0]))
+        batch = x.shape[0]
+        positions = check_positions("positions", positions, length, batch, "x has", device=x.device)
+        rule = self._rule(self._lengths(seq_len, batch))
         return self._turned(x, positions, rule, heads_axis)
 
     def shift(self, k, offset, *, seq_len=None, heads_axis=1):
@@ -126,7 +127,7 @@ class Rotary(PositionMethod):
         §3.2, https://arxiv.org/abs/2309.17453
         """
         check_head("k", k, None, self.head_dim, heads_axis)
-        places = self._offsets(offset, k.shape[3 - heads_axis], k.shape[0])
+        places = self._offsets(offset, k.shape[3 - heads_axis], k.shape[0], k.device)
         inv_freq, _, high = self._rule(self._lengths(seq_len, k.shape[0]))
         return self._turned(k, places, (inv_freq, 1.0, high), heads_axis)
 
@@ -215,9 +216,9 @@ class Rotary(PositionMethod):
             )
         return seq_len.to(self.inv_freq.dtype).reshape(-1, 1, 1)
 
-    def _offsets(self, offset, length, batch):
+    def _offsets(self, offset, length, batch, device):
         if isinstance(offset, torch.Tensor) and offset.ndim:
-            return check_positions("offset", offset, length, batch, "k has")
+            return check_positions("offset", offset, length, batch, "k has", device=device)
         if isinstance(offset, torch.Tensor):
             return check_real("offset", offset).reshape(1)
         if isinstance(offset, bool) or not isinstance(offset, int | float):

@@ -150,11 +150,12 @@ def _sum_error(a, b, total):
 
 def _matrix(frequencies, pairs):
     """frequencies as a float64 array of its own, (axes, pairs) or (heads, axes, pairs)."""
-    if isinstance(frequencies, torch.Tensor):
-        frequencies = frequencies.detach().cpu().double().numpy()
     try:
+        if isinstance(frequencies, torch.Tensor):
+            given = frequencies.detach().cpu()  # NumPy has no bfloat16
+            frequencies = (given.double() if given.is_floating_point() else given).numpy()
         matrix = np.array(frequencies)
-    except ValueError:  # rows of different lengths
+    except (TypeError, ValueError, RuntimeError):  # rows of different lengths, or no values
         matrix = np.empty(0, dtype=object)
     if matrix.dtype.kind not in "iuf" or not matrix.ndim:
         raise ValueError(f"frequencies must be a matrix of numbers, got {frequencies!r:.100}")

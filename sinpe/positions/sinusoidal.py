@@ -59,7 +59,7 @@ class SinusoidalEncoding(PositionMethod):
 
         positions: integers, float32 or float64 of any shape.
         """
-        if dtype not in TYPES:
+        if not isinstance(dtype, torch.dtype) or dtype not in TYPES:
             raise ValueError(f"dtype must be one of {', '.join(map(str, TYPES))}, got {dtype!r}")
         positions = check_real("positions", positions).to(self.codes.device)
         look_up = _rows if visible(positions) else _rows_operator

@@ -89,7 +89,7 @@ class T5Bias(PositionMethod):
         # 2L − 1 distances instead of L² pairs
         if along_diagonals(q_positions, k_positions):
             every = self._look_up(weight, offsets(q_positions, k_positions))
-            return toeplitz(every, q.shape[2], k.shape[2])[None]
+            return toeplitz(every, k.shape[2])[None]
         return self._look_up(weight, relative_positions(q_positions, k_positions)).movedim(0, 1)
 
     def _look_up(self, weight, distance):
