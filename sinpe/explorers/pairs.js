@@ -65,10 +65,10 @@ define(class extends Explorer {
     for (const [name, path] of Object.entries(paths)) this.find(`.plot .${name}`).setAttribute("d", path);
     const { mean, std, low, high, verdict } = this.values(), signed = (value) => (value > 0 ? "+" : "") + number(value), step = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5].find((each) => height / each <= 6) ?? 1, levels = [];
     for (let level = Math.ceil((floor - room) / step); level * step <= roof + room; level++) levels.push([y(level * step), number(level * step, 2)]);
-    ticks(this.find(".plot"), [...new Set([1, 5, 10, 15, 20, most])].filter((n) => n <= most && (n === most || most - n > 1)).map((n) => [x(n), n]), levels);
+    ticks(this.find(".plot"), [1, 5, 10, 15, 20, most].filter((n) => n === most || most - n > 1).map((n) => [x(n), n]), levels);
     this.find(".cursor").setAttribute("d", `M${x(pairs)} 0V1`);
     this.find(".dot").setAttribute("d", `M${x(pairs)} ${1 - y(mean)}h0`);
-    this.find(".plot svg").setAttribute("aria-label", `Differences of ${most} pairs of ${comparison}, and the interval over the number of pairs`);
+    this.find(".plot svg").setAttribute("aria-label", "Differences, and the interval over the number of pairs");
     this.show("pairs", undefined, { max: most });
     this.say(`${comparison.replace(" - ", " − ")}, ${pairs} pairs, partner: ${partner}. Mean ${signed(mean)} nats, spread ${number(std)}, interval ${signed(low)} to ${signed(high)}. Alone and uncorrected: ${verdict}.`);
   }
