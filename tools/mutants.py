@@ -190,7 +190,8 @@ def execute(db, package):
         outcome = TestOutcome.SURVIVED if status == 0 else TestOutcome.KILLED
         said = change(str(mutant.module_path), before, after)
         db.set_result(item.job_id, WorkResult(WorkerOutcome.NORMAL, repr(said), outcome))
-        print(f"{package} {number}/{len(todo)} {outcome.value} {seconds:.1f} s {said}", flush=True)
+        how = "killed by the clock" if status is None else outcome.value  # or a busy machine's
+        print(f"{package} {number}/{len(todo)} {how} {seconds:.1f} s {said}", flush=True)
 
 
 def interval(killed, tried):
