@@ -9,6 +9,7 @@ import third_party
 
 ROWS = third_party.rows()
 PACKAGES = sorted({package for _, _, package in ROWS if package})
+OTHERS = ("slides/", "lite/")  # what is put beside the pages, each with a test of its own
 # How a package declares its own licence; its BSD-2 and BSD-3 are one classifier, "BSD License"
 DECLARED = {"MIT": "MIT", "BSD-3-Clause": "BSD", "BSD-2-Clause": "BSD", "Apache-2.0": "Apache"}
 # What these packages ship is a part that others made, under another licence than their own
@@ -24,7 +25,7 @@ def test_each_file_of_the_site_is_in_one_row_and_each_row_is_there(site):
     files = {path.relative_to(static).as_posix() for path in static.rglob("*") if path.is_file()}
     seen = set()
     for patterns, _, _ in ROWS:
-        patterns = [pattern for pattern in patterns if not pattern.startswith("slides/")]
+        patterns = [pattern for pattern in patterns if not pattern.startswith(OTHERS)]
         own = set().union(*(matched(pattern, files) for pattern in patterns))
         assert own or not patterns, patterns
         assert not own & seen, own & seen

@@ -4,7 +4,7 @@ the texts that the packages it names bring along.
 
 import re
 import shutil
-from importlib.metadata import distribution
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 LIST = Path(__file__).resolve().parent.parent / "THIRD_PARTY.md"
@@ -27,10 +27,16 @@ def texts(package):
 
 
 def place(html):
-    """Write THIRD_PARTY.md and licences/ into a built site."""
+    """Write THIRD_PARTY.md and licences/ into a built site. What decks and the browser edition are
+    made of is there once somebody has built them.
+    """
     shutil.copy(LIST, html)
     for package in sorted({package for _, _, package in rows() if package}):
-        for number, path in enumerate(texts(package)):
+        try:
+            found = texts(package)
+        except PackageNotFoundError:
+            continue
+        for number, path in enumerate(found):
             target = html / "licences" / f"{package}{f'-{number}' if number else ''}.txt"
             target.parent.mkdir(exist_ok=True)
             target.write_bytes(path.locate().read_bytes())
