@@ -44,7 +44,15 @@ def watch(page, address):
             else None
         ),
     )
-    page.on("requestfailed", lambda r: problems.append(f"failed request for {r.url}"))
+    # the icon is still on its way when a page is left at once
+    page.on(
+        "requestfailed",
+        lambda r: (
+            problems.append(f"failed request for {r.url}")
+            if not (r.url.endswith("favicon.svg") and r.failure == "net::ERR_ABORTED")
+            else None
+        ),
+    )
     page.on(
         "response",
         lambda r: problems.append(f"{r.status} for {r.url}") if r.status >= 400 else None,

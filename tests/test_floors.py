@@ -38,6 +38,7 @@ FLOORS = (  # from the ground up; a file imports from its own floor or from thos
     ("experiments.predictions_mechanism", "experiments.far_beside", "experiments.predictions_far"),
     ("experiments.runner",),
     ("experiments",),
+    ("looks",),
     ("figures", "tables", "exercises", "explorers", "requirements"),
 )
 LEVEL = {name: level for level, names in enumerate(FLOORS) for name in names}

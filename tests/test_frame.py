@@ -117,8 +117,8 @@ def imports(folder):
     [
         ("sinpe", ["core"]),
         ("book/_ext", ["core", "book"]),
-        ("tests", ["core", "test", "peers"]),
-        ("tools", ["core", "test", "book", "slides"]),
+        ("tests", ["core", "test", "peers", "mutants"]),
+        ("tools", ["core", "test", "book", "slides", "mutants"]),
         ("benchmarks", ["core", "test", "cluster", "peers"]),
     ],
 )

@@ -23,7 +23,6 @@ import math
 import os
 import random
 import re
-import resource
 import shutil
 import signal
 import sys
@@ -104,6 +103,8 @@ def prepare():
 
 def run_tests(files, seconds):
     """(status, seconds) of pytest in a fork of this process; status None if it took too long."""
+    import resource  # not on every system
+
     start = time.monotonic()
     child = os.fork()
     if not child:

@@ -53,13 +53,13 @@ define(class extends Player {
     for (const name of ["query", "key"]) this.bind(name);
     this.bind("both", () => (this.place = Number(this.find('[name="both"]').value)));
     const { positions } = this.state, most = this.most(), halves = [-1, -0.5, 0, 0.5, 1];
-    const points = Array.from({ length: 4 * positions - 3 }, (_, i) => i / 2 - positions + 1).map((distance) => [this.across(distance), this.up(this.score(distance))]);
+    const points = Array.from({ length: 4 * positions - 3 }, (_, i) => i / 2 - positions + 1).map((gap) => [this.across(gap), this.up(this.score(gap))]);
     this.find(".curve").setAttribute("d", line(points));
     this.find(".plot svg").setAttribute("aria-label", "The score over the distance");
     ticks(this.find(".plot"), halves.map((half) => [(half + 1) / 2, number(half * (positions - 1), 0)]), halves.map((half) => [(half + 1) / 2, number(half * most, 1)]));
   }
 
-  across(distance) { return (distance / (this.state.positions - 1) + 1) / 2; }
+  across(gap) { return (gap / (this.state.positions - 1) + 1) / 2; }
   up(score) { return (score / this.most() + 1) / 2; }
 
   // The vector of one side, turned to a position: features (2i, 2i + 1) are pair i.
@@ -72,20 +72,18 @@ define(class extends Player {
   }
 
   // Σ |q_i| |k_i| cos(ω_i · distance + φ_i), and the largest it could be
-  score(distance) {
-    const q = this.side("query", distance), k = this.side("key", 0);
-    return q.reduce((sum, value, j) => sum + value * k[j], 0);
-  }
+  score(gap) { return this.dot(this.side("query", gap), this.side("key", 0)); }
+  dot(a, b) { return a.reduce((sum, value, j) => sum + value * b[j], 0); }
   most() {
     const { query, key } = this.constructor.content;
     return query.slice(0, this.state.headDim / 2).reduce((sum, [length], i) => sum + length * key[i][0], 0);
   }
 
   values() {
-    const { headDim, base, query, key } = this.state, dot = (a, b) => a.reduce((sum, value, j) => sum + value * b[j], 0);
+    const { headDim, base, query, key } = this.state;
     const q = this.side("query", query), k = this.side("key", key), plain = { q: this.side("query", 0), k: this.side("key", 0) };
     const added = (vector, position) => vector.map((value, j) => value + encode(position, headDim, base)[j]);
-    return { ...plain, turnedQ: q, turnedK: k, score: dot(q, k), added: dot(added(plain.q, query), added(plain.k, key)) };
+    return { ...plain, turnedQ: q, turnedK: k, score: this.dot(q, k), added: this.dot(added(plain.q, query), added(plain.k, key)) };
   }
 
   draw() {
@@ -98,11 +96,11 @@ define(class extends Player {
         [`M0 0L${tip}`, `M${tip}h.001`].forEach((path, j) => hand.children[j].setAttribute("d", path));
       });
     }
-    this.shadowRoot.querySelectorAll(".term").forEach((term, i) => (term.textContent = number(turnedQ[2 * i] * turnedK[2 * i] + turnedQ[2 * i + 1] * turnedK[2 * i + 1], 2)));
-    const distance = query - key;
-    this.find(".cursor").setAttribute("d", `M${this.across(distance)} 0V1`);
-    this.find(".dot").setAttribute("d", `M${this.across(distance)} ${1 - this.up(score)}h0`);
-    this.say(`Query at ${number(query, 0)}, key at ${number(key, 0)}, distance ${number(distance, 0)}: turned, the score is ${number(score)}, wherever the two stand so far apart. ` +
+    this.shadowRoot.querySelectorAll(".term").forEach((term, i) => (term.textContent = number(this.dot(turnedQ.slice(2 * i, 2 * i + 2), turnedK.slice(2 * i)), 2)));
+    const gap = query - key;
+    this.find(".cursor").setAttribute("d", `M${this.across(gap)} 0V1`);
+    this.find(".dot").setAttribute("d", `M${this.across(gap)} ${1 - this.up(score)}h0`);
+    this.say(`Query at ${number(query, 0)}, key at ${number(key, 0)}, distance ${number(gap, 0)}: turned, the score is ${number(score)}, wherever the two stand so far apart. ` +
       `With codes added instead of turned it is ${number(added)} here, and another elsewhere.`);
   }
 });
