@@ -57,3 +57,18 @@ def test_decks_name_what_is_within_them():
 
     for words in ("reveal.js", "MIT", "Source Sans Pro", "SIL Open Font License 1.1"):
         assert words in slide_pages.LICENCES
+
+
+def test_a_site_is_built_where_only_its_own_packages_are(tmp_path, monkeypatch):
+    """Decks and the browser edition have packages of their own, which `make book` does not need."""
+
+    def lacks(package):
+        if package in ("sphinx-revealjs", "jupyterlite-core", "jupyterlite-pyodide-kernel"):
+            raise third_party.PackageNotFoundError(package)
+        return known(package)
+
+    known = third_party.distribution
+    monkeypatch.setattr(third_party, "distribution", lacks)
+    third_party.place(tmp_path)
+    there = {path.name for path in (tmp_path / "licences").iterdir()}
+    assert "sphinx.txt" in there and "sphinx-revealjs.txt" not in there
