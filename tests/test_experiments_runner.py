@@ -118,7 +118,9 @@ def test_a_killed_worker_loses_its_own_run_which_is_repeated(tmp_path, reference
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no interrupt to one process")
 def test_interrupted_it_keeps_what_is_finished_and_goes_on_from_there(tmp_path, reference):
-    with started(tmp_path, "--workers", "2") as process:
+    # a suite that a shell has put into the background ignores interrupts, and would pass that on
+    heeds = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}
+    with started(tmp_path, "--workers", "2", **heeds) as process:
         wait_for(lambda: count(tmp_path) >= 2)
         children = workers_of(process)
         process.send_signal(signal.SIGINT)
