@@ -47,7 +47,7 @@ check-lite: ## run the built browser edition in Chromium, from the first cell of
 
 test: ## check everything: notebooks, package, doctests, site, commands
 	@echo "Once, the environment: 3 minutes, 2 GB in $(VENV)."
-	@echo "Then all notebooks: 4 minutes; and all tests: 12 minutes, 0.5 GB while they run. On two quiet cores."
+	@echo "Then all notebooks: 4 minutes; and all tests: 17 minutes, 0.5 GB while they run. On two quiet cores."
 	@$(SETUP) book slides lite test lint cluster peers
 	@$(PY) tools/stages.py "notebooks: tools/check_notebooks.py" "tests: -m pytest -n 2 --dist loadfile --continue-on-collection-errors"
 

@@ -21,6 +21,7 @@ from importlib.metadata import distribution
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile
 
+import third_party
 import yaml
 from build_slides import published
 from environment import lower_bounds
@@ -152,6 +153,7 @@ def place(folder):
     if (lite / "index.html").is_file() and (html / "index.html").is_file():
         shutil.rmtree(html / "lite", ignore_errors=True)
         shutil.copytree(lite, html / "lite")
+        third_party.place(html)
         for path in sorted((lite / "files/notebooks").glob("*.ipynb")):
             page = html / "notebooks" / f"{path.stem}.html"
             text = page.read_text(encoding="utf-8")

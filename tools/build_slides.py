@@ -14,6 +14,7 @@ import shutil
 import sys
 from pathlib import Path
 
+import third_party
 import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -125,6 +126,7 @@ def place(folder):
         shutil.rmtree(html / "slides", ignore_errors=True)
         leave = shutil.ignore_patterns("figures")  # they are in the zip
         shutil.copytree(slides, html / "slides", ignore=leave)
+        third_party.place(html)
         print(f"Slides: {(html / 'slides/index.html').as_uri()}")
 
 

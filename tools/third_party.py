@@ -28,7 +28,7 @@ def texts(package):
 
 def place(html):
     """Write THIRD_PARTY.md and licences/ into a built site. What decks and the browser edition are
-    made of is there once somebody has built them.
+    made of is there once they are built, and so they ask for this again.
     """
     shutil.copy(LIST, html)
     for package in sorted({package for _, _, package in rows() if package}):
